@@ -1,6 +1,6 @@
 """Counts: plain numbers, or ranges where the hardware leaves them open, and how well each is founded."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Status = Literal["measured", "Nsight's", "documented", "assumed", "unknown"]
@@ -47,6 +47,12 @@ def largest(counts: list[Count]) -> Count:
     if any(isinstance(count, Range) for count in counts):
         return Range(max(ends(count).low for count in counts), max(ends(count).high for count in counts))
     return max((ends(count).high for count in counts), default=0)
+
+
+def fewer(counts: Sequence[int], before: Sequence[int]) -> bool:
+    """Whether none of the counts is larger than before, and one at least is smaller."""
+    pairs = list(zip(counts, before, strict=True))
+    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
 
 
 def above(count: Count, ideal: int) -> Count:

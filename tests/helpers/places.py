@@ -1,5 +1,6 @@
 """Where the files are that tests read; no test looks for them by its own place."""
 
+from functools import cache
 from pathlib import Path
 
 import banksim
@@ -22,3 +23,6 @@ SARIF_SCHEMA = DATA / "sarif-2.1.0.json"
 def written_to(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
+
+
+loaded = cache(banksim.load)

@@ -1,13 +1,13 @@
 """Runs the kernels of tests/data/timing/streams.cubin, unmodified, and gives what their clocks read."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import banksim
-from helpers.places import DATA
+from helpers.places import DATA, loaded
 
 ROUNDS, PASSES, COUNT = 8, 3, 24
 KINDS = ("ld_4", "ld_8", "ld_16", "st_4", "st_8", "st_16", "atom_4")
@@ -22,9 +22,7 @@ def arrays(name: str) -> dict[str, npt.NDArray[Any]]:
         return dict(file)
 
 
-@cache
-def module() -> Any:
-    return banksim.load(DATA / "timing" / "streams.cubin")
+module = partial(loaded, DATA / "timing" / "streams.cubin")
 
 
 def streams() -> dict[str, npt.NDArray[Any]]:

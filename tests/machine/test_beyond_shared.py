@@ -15,9 +15,8 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from helpers.commands import out_of
-from helpers.fixtures import Patch, Said
+from helpers.fixtures import Patch, Said, source_file
 from helpers.operations import ENGINES
-from helpers.places import written_to
 
 OWN = 28
 GIVEN = 1152
@@ -63,9 +62,7 @@ WIDTHS = {0: 1, 2: 8, 3: 16, 8: 16, 9: 16}
 """Bytes of each kind of access that are not 4."""
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_to(tmp_path_factory.mktemp("beyond") / "touch.cu", SOURCE)
+source = source_file("touch.cu", SOURCE)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Clusters of blocks on both engines: their barrier, their shared memory, and what launches of them may be."""
 
 from contextlib import nullcontext
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,12 @@ from banksim.errors import Fault, InputError
 from banksim.runs.programs.process import LAUNCH_FAILED, status_of
 from helpers.commands import err_of, out_of
 from helpers.operations import ENGINES
-from helpers.places import KERNELS
+from helpers.places import KERNELS, loaded
 
 FILE = KERNELS / "clusters.cu"
 
 
-@cache
-def kernels() -> Any:
-    return banksim.load(FILE)
+kernels = partial(loaded, FILE)
 
 
 def ranks(grid: tuple[int, int], cluster: tuple[int, int]) -> np.ndarray:

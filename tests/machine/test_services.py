@@ -1,7 +1,7 @@
 """Printing, assertions, the heap, bulk copies, atomics that memory computes, floats of 8 bits: on both engines."""
 
 import json
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from banksim.machine.llvm import driver_callbacks
 from banksim.machine.services import SERVICES
 from helpers.commands import out_of
 from helpers.operations import ENGINES
-from helpers.places import KERNELS
+from helpers.places import KERNELS, loaded
 
 FILE = KERNELS / "services.cu"
 TEXT = np.frombuffer(b"a string\0", np.uint8).copy()
@@ -29,9 +29,7 @@ a string|ab    |x%|-12345678901|0x7|4294967289|2.50e+00|2.5|0x1.4p+1
 """
 
 
-@cache
-def kernels() -> Any:
-    return banksim.load(FILE)
+kernels = partial(loaded, FILE)
 
 
 @ENGINES

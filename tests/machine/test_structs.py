@@ -15,7 +15,7 @@ from banksim.__main__ import main
 from banksim.errors import BanksimError, InputError
 from banksim.machine.host_memory import copied
 from helpers.commands import err_of
-from helpers.places import written_to
+from helpers.fixtures import source_file
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -47,9 +47,7 @@ SCALARS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_to(tmp_path_factory.mktemp("structs") / "structs.cu", SOURCE)
+file = source_file("structs.cu", SOURCE)
 
 
 @pytest.fixture(scope="module")

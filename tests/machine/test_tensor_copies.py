@@ -1,7 +1,7 @@
 """Copies of tensors by descriptors and bulk copies on both engines, against plain NumPy."""
 
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,12 @@ from banksim.machine.parameters import tensor_arguments
 from banksim.machine.tensor_maps import MappedArray, TensorMap, decoded
 from helpers import assembler
 from helpers.operations import ENGINES
-from helpers.places import KERNELS
+from helpers.places import KERNELS, loaded
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
 
-@cache
-def kernels() -> Any:
-    return banksim.load(KERNELS / "tensor_copies.cu")
+kernels = partial(loaded, KERNELS / "tensor_copies.cu")
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

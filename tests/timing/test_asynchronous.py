@@ -2,7 +2,7 @@
 of groups of warps."""
 
 import itertools
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import async_latency as recorder
@@ -12,7 +12,7 @@ import pytest
 import banksim
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
-from helpers.places import H200, KERNELS, TESTS
+from helpers.places import H200, KERNELS, TESTS, loaded
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -117,9 +117,7 @@ def copy_clocks(name: str, size: int, row: int, swizzle: int, count: int) -> flo
     return float(np.median(time[1:, -1].astype(np.int64) - time[1:, 0]))
 
 
-@cache
-def recorded_kernels() -> Any:
-    return banksim.load(TESTS / "hardware" / "async_latency.cu", "sm_90a")
+recorded_kernels = partial(loaded, TESTS / "hardware" / "async_latency.cu", "sm_90a")
 
 
 @pytest.mark.parametrize(("name", "how"), COPIES, ids=lambda part: str(part))

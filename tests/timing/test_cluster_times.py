@@ -1,6 +1,6 @@
 """Blocks of a cluster, each on a multiprocessor of its own, in simulated time."""
 
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
-from helpers.places import H200
+from helpers.places import H200, loaded
 from machine.test_clusters import kernels
 
 NUMBERS = np.arange(64 * 24, dtype=np.int32)
@@ -66,9 +66,7 @@ CASES = [
 ]
 
 
-@cache
-def recorded_kernels() -> Any:
-    return banksim.load(Path(recorder.__file__).parent / "cluster_latency.cu", "sm_90a")
+recorded_kernels = partial(loaded, Path(recorder.__file__).parent / "cluster_latency.cu", "sm_90a")
 
 
 @pytest.mark.parametrize("case", CASES)

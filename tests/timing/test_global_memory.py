@@ -1,7 +1,7 @@
 """Global memory behind a multiprocessor: micro-kernels on 1 and 132 blocks beside what one H200 took for them."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import pytest
 import banksim
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
-from helpers.places import DATA, written_to
+from helpers.fixtures import source_file
+from helpers.places import DATA, loaded
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -19,9 +20,7 @@ WORDS = {"l1": 1 << 13, "l2": 1 << 22}
 """Over how many words a kernel goes."""
 
 
-@cache
-def module() -> Any:
-    return banksim.load(DATA / "timing" / "memory.cubin")
+module = partial(loaded, DATA / "timing" / "memory.cubin")
 
 
 @cache
@@ -112,9 +111,7 @@ extern "C" __global__ void spill(int *out, int n) {
 """
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_to(tmp_path_factory.mktemp("memory") / "stores.cu", SOURCE)
+source = source_file("stores.cu", SOURCE)
 
 
 def timed(source: Path, kernel: str, blocks: int, *given: Any) -> Run:

@@ -1,14 +1,14 @@
 """One mechanism of a multiprocessor at a time: micro-kernels on 1 to 32 warps, beside what one H200 took for them."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import banksim
-from helpers.places import DATA, H200
+from helpers.places import DATA, H200, loaded
 
 PASSES = 3
 ALL = 0xFFFFFFFF
@@ -20,9 +20,7 @@ def recorded() -> dict[str, list[list[int]]]:
     return kernels
 
 
-@cache
-def module() -> Any:
-    return banksim.load(DATA / "timing" / "clock.cubin")
+module = partial(loaded, DATA / "timing" / "clock.cubin")
 
 
 @cache

@@ -13,8 +13,8 @@ from banksim.report.text.cycles import as_json, page, timing
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from helpers.commands import err_of, out_of
-from helpers.fixtures import Said
-from helpers.places import PROGRAMS, written_to
+from helpers.fixtures import Said, source_file
+from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -30,9 +30,7 @@ extern "C" __global__ void turn(float *out, const float *in, int rounds) {
 """
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_to(tmp_path_factory.mktemp("timing") / "turn.cu", SOURCE)
+source = source_file("turn.cu", SOURCE)
 
 
 def launched(source: Path, blocks: int, rounds: int, pad: int = 0, **how: Any) -> Run:

@@ -12,6 +12,7 @@ from banksim.errors import InputError
 from banksim.layouts import copies
 from banksim.layouts.algebra import Layout
 from banksim.layouts.build import Copy, GluonShared
+from banksim.requests.counts import fewer
 
 MOST_WORK = 40_000_000
 """Requests that are judged for all layouts and architectures together: about a minute."""
@@ -118,7 +119,7 @@ def advise_layouts(
             judged.append(judge(layout, found, archs))
         except InputError:
             breaking += 1
-    better = [one for one in judged if is_better(one, before)]
+    better = [one for one in judged if fewer(one.transactions, before.transactions)]
     better.sort(key=lambda one: (sum(one.transactions), one.bytes))
     return LayoutAdvice(tuple(found), archs, before, tuple(better), len(judged), breaking, shared)
 
@@ -151,9 +152,3 @@ def judge(layout: Candidate, found: Sequence[Copy], archs: Sequence[Architecture
     return JudgedLayout(
         layout, requests, tuple(total), tuple(least), layout.size * element, tuple(atoms), tuple(worst), tuple(masks)
     )
-
-
-def is_better(one: JudgedLayout, before: JudgedLayout) -> bool:
-    """Whether no architecture needs more transactions than before, and at least one needs fewer."""
-    pairs = list(zip(one.transactions, before.transactions, strict=True))
-    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)

@@ -58,7 +58,8 @@ def of_cute(shared: Layout) -> Iterator[Candidate]:
     places = base.at(np.arange(shared.size))
     size = int(places.max()) + 1
     flat = flat_order(base)
-    yield Candidate(str(base), plain_gluon(shared.sizes, flat), places, size)
+    gluon = python(SwizzledSharedLayout(1, 1, 1, list(flat))) if len(flat) == len(shared.sizes) and flat else ""
+    yield Candidate(str(base), gluon, places, size)
     for swizzle in swizzles(size):
         yield Candidate(
             f"{swizzle} o {base}",
@@ -130,10 +131,6 @@ def gluon_swizzle(swizzle: Swizzle, sizes: Sequence[int], order: Sequence[int]) 
     if phase < 0 or swizzle.base + swizzle.bits > columns or phase + swizzle.bits > rows:
         return ""
     return python(SwizzledSharedLayout(1 << swizzle.base, 1 << phase, 1 << swizzle.bits, list(order)))
-
-
-def plain_gluon(sizes: Sequence[int], order: Sequence[int]) -> str:
-    return python(SwizzledSharedLayout(1, 1, 1, list(order))) if len(order) == len(sizes) and order else ""
 
 
 def padded_gluon(interval: int, gap: int, shape: Sequence[int], order: Sequence[int]) -> str:

@@ -27,6 +27,7 @@ from banksim.errors import InputError
 from banksim.patterns.build import Pattern
 from banksim.patterns.inputs import Description, parse
 from banksim.patterns.types import dimensions_of, round_up
+from banksim.requests.counts import fewer
 from banksim.requests.kinds import LANES
 from banksim.requests.trace import Trace
 
@@ -212,7 +213,7 @@ def advise_array(
         )
         for one, other in ordered
     ]
-    better = [one for one in found if is_better(one, before)]
+    better = [one for one in found if fewer(one.transactions, before.transactions)]
     better.sort(key=lambda one: (sum(one.transactions), one.layout.operations, one.bytes))
     return ArrayAdvice(
         array=array,
@@ -221,7 +222,7 @@ def advise_array(
         bound=tuple(bound(requests, arch) for arch in archs),
         before=before,
         better=tuple(each_once(without_repetition(better), array)),
-        threads=tuple(one for one in others if one and is_better(one, before)),
+        threads=tuple(one for one in others if one and fewer(one.transactions, before.transactions)),
         tried=len(found),
         breaking=breaking,
         too_large=too_large,
@@ -244,12 +245,6 @@ def together(advice: Sequence[ArrayAdvice]) -> tuple[tuple[int, ...], int]:
             found[place] += int(cost(moved, moved.address + base, arch) @ moved.times)
         shift = round_up(base - one.array.base + layout.size - one.array.size, VECTOR)
     return tuple(found), shift
-
-
-def is_better(one: Judged, before: Judged) -> bool:
-    """Whether no architecture needs more transactions than before, and at least one needs fewer."""
-    pairs = list(zip(one.transactions, before.transactions, strict=True))
-    return all(new <= old for new, old in pairs) and any(new < old for new, old in pairs)
 
 
 def without_repetition(better: Sequence[Judged]) -> Iterator[Judged]:

@@ -65,7 +65,8 @@ def place(x: Engine, t: Tile, row: Value, byte: int | Value) -> Value:
     else:
         # Chunks of 8 rows fill a line of `pitch` bytes; K's are lines.
         chunk, wide = row >> 3, pitch >> 4
-        inside, beyond = chunk & wide - 1, chunk >> shift_of(x, t.swizzle)
+        logarithm = chosen(x, t.swizzle, [(pitch // PIECE).bit_length() - 1 for pitch in PITCHES])
+        inside, beyond = chunk & wide - 1, chunk >> logarithm
         along_rows = inside * PIECE + beyond * x.where(plain, t.stride, t.leading)
         along_k = (byte & 7) * pitch + (byte >> 3) * x.where(plain, t.leading, t.stride)
         at = along_rows + along_k + (row & 7) * 2
@@ -79,11 +80,6 @@ def chosen(x: Engine, number: Value, values: Sequence[int]) -> Value:
     for n, one in enumerate(values[1:], 1):
         v = x.where(number == n, x.const(one), v)
     return v
-
-
-def shift_of(x: Engine, swizzle: Value) -> Value:
-    """log2 of the chunks of a line."""
-    return chosen(x, swizzle, [(pitch // PIECE).bit_length() - 1 for pitch in PITCHES])
 
 
 def word(x: Engine, i: Instruction, t: Tile, row: Value, number: int) -> Value:

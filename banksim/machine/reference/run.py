@@ -45,11 +45,8 @@ def run(launch: Launch, max_instructions: int | None = None) -> Executed:
 def blocks_of(launch: Launch, numbers: Sequence[int], outcome: Executed, limit: int) -> list[list[Warp]]:
     """The warps of each block of a cluster."""
     cluster = Cluster()
-    return [warps_of(Block(launch, number, outcome, limit, cluster)) for number in numbers]
-
-
-def warps_of(block: Block) -> list[Warp]:
-    return [Warp(block, index) for index in range(block.launch.warps)]
+    blocks = (Block(launch, number, outcome, limit, cluster) for number in numbers)
+    return [[Warp(block, index) for index in range(launch.warps)] for block in blocks]
 
 
 def run_together(blocks: list[list[Warp]]) -> None:

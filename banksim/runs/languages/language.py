@@ -6,7 +6,6 @@ package of the kernel's type tells which language it is), and imports its compil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from types import FunctionType
 from typing import Any, Protocol, cast
@@ -126,15 +125,10 @@ def in_machine_code(call: Call, arch: str) -> Call:
         return call
     compiled = language.compile(call, arch)
     name, _ = language.title(call.kernel)
-    again: Callable[[str], Kernel] = partial(kernel_for, language, call)
-    kernel = replace(decoded(compiled), plain_name=name, for_arch=again)
+    kernel = replace(decoded(compiled), plain_name=name, for_arch=lambda other: decoded(language.compile(call, other)))
     return replace(
         call, kernel=kernel, grid=language.grid(call, compiled), args=[*language.pack(call, compiled)], const={}
     )
-
-
-def kernel_for(language: Language, call: Call, arch: str) -> Kernel:
-    return decoded(language.compile(call, arch))
 
 
 def decoded(compiled: Compiled) -> Kernel:

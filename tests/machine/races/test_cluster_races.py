@@ -1,6 +1,6 @@
 """Races between the blocks of a cluster: planted ones are found at their lines, correct kernels give nothing."""
 
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import banksim
 from banksim.machine.races.findings import Race
 from banksim.project.from_plain import finding
 from banksim.report.text.races import report
-from helpers.places import KERNELS
+from helpers.places import KERNELS, loaded
 from helpers.planted_races import marked
 
 FILE = KERNELS / "cluster_races.cu"
@@ -18,9 +18,7 @@ MARKED = marked(FILE, r"(?:KERNEL\(|template <bool \w+> DEVICE void )(\w+?)(?:_b
 CLEAN = ("ring", "blocks_alone", "work_between", "histogram", "mailbox", "letters", "multicast")
 
 
-@cache
-def kernels() -> Any:
-    return banksim.load(FILE, "sm_90a")
+kernels = partial(loaded, FILE, "sm_90a")
 
 
 def found(name: str, cluster: int, check: str = "races", block: int = 128) -> list[Any]:

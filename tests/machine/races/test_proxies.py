@@ -1,7 +1,7 @@
 """Races of bulk copies, tensor copies and products of warp groups: planted ones are found at their lines, correct
 pipelines give nothing."""
 
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 import banksim
 from banksim.machine.races.findings import Race
-from helpers.places import KERNELS, TRITON
+from helpers.places import KERNELS, TRITON, loaded
 from helpers.planted_races import marked
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -18,9 +18,7 @@ FILE = KERNELS / "proxies.cu"
 MARKED = marked(FILE, r"KERNEL\((\w+)\)")
 
 
-@cache
-def kernels() -> Any:
-    return banksim.load(FILE, "sm_90a")
+kernels = partial(loaded, FILE, "sm_90a")
 
 
 def found(name: str) -> list[Any]:

@@ -11,8 +11,8 @@ from banksim.__main__ import main
 from banksim.runs.programs.choice import choice
 from banksim.storage import open_trace
 from helpers.commands import err_of, out_of
-from helpers.fixtures import Patch, Said
-from helpers.places import PROGRAMS, ROOT, written_to
+from helpers.fixtures import Patch, Said, source_file
+from helpers.places import PROGRAMS, ROOT
 
 PROGRAM = """
 import sys
@@ -41,9 +41,7 @@ assert (out == 5).all()
 """
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_to(tmp_path_factory.mktemp("choice") / "program.py", PROGRAM)
+program = source_file("program.py", PROGRAM)
 
 
 def reported(folder: Path, *words: str) -> dict[str, Any]:
