@@ -96,6 +96,7 @@ class Worker:
         self.warp_size = REGISTERS + 4 * LANES * launch.kernel.register_limit + compiled.spare
         sites, architectures = len(compiled.sites), len(rules)
         self.context = aligned(CONTEXT, 1)
+        self.address = self.context.ctypes.data
         self.counters = np.zeros(max(compiled.counters, 1), np.int64)
         self.memos = aligned(MEMO, sites)
         self.tallies = aligned(TALLY, sites * architectures)
@@ -176,7 +177,7 @@ class Worker:
         self.server.shared = [cluster.of(n, self.launch.shared_bytes) for n in range(cluster.size)]
 
     def run(self, compiled: Compiled, first: int, last: int) -> int:
-        return compiled.blocks(self.context.ctypes.data, first, last)
+        return compiled.blocks(self.address, first, last)
 
     def stopped(self, code: int) -> Stop:
         error, warps = self.error[0].copy(), self.warp_records().copy()
@@ -387,8 +388,9 @@ def settle(worker: Worker) -> None:
     """Sum up what a worker counted, and where its blocks met what is not established."""
     from banksim.machine.llvm.native_symbols import address
 
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address("settle"))(worker.context.ctypes.data)
-    add(worker.launch.doubts, ((int(n) * BYTES, int(worker.doubts[n])) for n in np.flatnonzero(worker.doubts)))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address("settle"))(worker.address)
+    if worker.doubts.any():
+        add(worker.launch.doubts, ((int(n) * BYTES, int(worker.doubts[n])) for n in np.flatnonzero(worker.doubts)))
 
 
 def tell_stray(team: Sequence[Worker]) -> None:

@@ -34,7 +34,9 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
     judged = launches.judged
     heading = title(f"{Path(program).name}: bank conflicts", judged, width)
     if not launches.kernels:
-        none = "No launch was chosen." if launches.others else "No kernel was launched."
+        none = "No kernel was launched."
+        if launches.others or launches.failed:
+            none = "No launch came to its end." if launches.failed else "No launch was chosen."
         return Text("\n").join([heading, Text(none, CALM), *others(launches, width)])
     paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
     paragraphs.append(Text("\n").join(kernels(launches, width)))
@@ -86,9 +88,13 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
 
 
 def others(launches: Launches, width: int) -> list[Text]:
-    """What is not counted: launches that were not chosen, and functions of NVIDIA's libraries."""
+    """What is not counted: launches that ended by an error or were not chosen, and functions of NVIDIA's libraries."""
     lines = []
-    for found, noun, how in ((launches.others, "other launch", "executed"), (launches.calls, "call", "by NumPy")):
+    for found, noun, how in (
+        (launches.failed, "launch", "ended by an error"),
+        (launches.others, "other launch", "executed"),
+        (launches.calls, "call", "by NumPy"),
+    ):
         if found:
             names = listed([f"{name} ({number(count)})" for name, count in found.items()])
             lines += fold(Text(f"{plural(found.total(), noun)} {how}, not counted: {names}", QUIET), width)

@@ -14,7 +14,7 @@ import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.conflicts import Conflicts, merge, repeated
-from banksim.errors import InputError
+from banksim.errors import BanksimError, InputError
 from banksim.machine.doubts import Doubts, all_notes, together
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
@@ -237,7 +237,7 @@ class RequestsWriter:
 class Launches(Shown):
     """The kernels of a program in the order of their first launch. Several threads of the program may launch at a time.
     `others`: launches that were executed but not chosen by `choice`, by the names of their kernels; `calls`: of
-    functions of NVIDIA's libraries, whose own kernels are not executed."""
+    functions of NVIDIA's libraries, whose own kernels are not executed; `failed`: launches that ended by an error."""
 
     def __init__(
         self, rules: Sequence[Architecture], checks: tuple[str, ...] = (), choice: Choice | None = None
@@ -247,6 +247,7 @@ class Launches(Shown):
         self.named = 0
         self.others: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
         self.watch: Callable[[Run], object] = lambda run: None
         """Sees each launch that is counted."""
         self.rules = tuple(rules)
@@ -280,11 +281,16 @@ class Launches(Shown):
             if execute(launch, (), plain).partial:
                 raise KeyboardInterrupt
             return
-        with requests.of_launch(name, shape) if requests else nullcontext() as take:
-            run = execute(launch, self.rules, replace(options, trace=take) if take else options)
-            self.add(run, signature, shape)
-            if run.partial:
-                raise KeyboardInterrupt
+        try:
+            with requests.of_launch(name, shape) if requests else nullcontext() as take:
+                run = execute(launch, self.rules, replace(options, trace=take) if take else options)
+                self.add(run, signature, shape)
+                if run.partial:
+                    raise KeyboardInterrupt
+        except BanksimError:
+            with self.lock:
+                self.failed[name] += 1
+            raise
 
     def chosen(self, symbol: str, name: str) -> bool:
         """Whether the next launch, which is of this kernel, is to be counted."""

@@ -16,6 +16,7 @@ from banksim.kernels.elf import OBJECT, Elf, is_cubin
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch
 from banksim.runs.programs import device
+from banksim.runs.programs.repeats import instructions
 
 CONSTANT_BANK = 3
 """The constant bank of a module's own variables."""
@@ -74,9 +75,9 @@ class LoadedModule:
         threads = min(kernel.max_threads, device.threads_per_block(kernel.registers))
         shared = max(kernel.shared_bytes - kernel.shared_base, 0)
         numbers = [kernel.registers, shared, kernel.local_bytes, constant, threads, kernel.max_threads]
-        numbers.append(len(kernel.parameters))
+        numbers += any(i.name == "SERVICE" for i in instructions(kernel)), len(kernel.parameters)
         numbers += [number for one in kernel.parameters for number in (one.offset, one.size)]
-        return " ".join(map(str, numbers))
+        return " ".join(str(int(number)) for number in numbers)
 
 
 def cubin_of(image: bytes, arch: str, file: str) -> bytes:

@@ -6,12 +6,13 @@ and bytes:
 A attributes of the device          M load a module       V place its variables     K what a kernel is
 I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
 C what the launches so far take     Y memory as it is         Z whether memory that is freed must stay
-J a cubin, linked of several images
+J a cubin, linked of several images                             E the first error of launches, and what they printed
 
 and these are not:
 
 B an allocation                     H size of malloc's heap      P size of a stack      R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
+G a launch; its end is asked for later
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
 """
 
@@ -36,7 +37,7 @@ from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
-from banksim.runs.programs import device, libraries
+from banksim.runs.programs import device
 from banksim.runs.programs.launches import Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule, linked
@@ -59,6 +60,7 @@ REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_T
 """What functions that are not provided return, where it is not cudaErrorNotSupported."""
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
+END = ord("E")
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
@@ -92,22 +94,30 @@ class Process:
         self.kept: dict[Any, Any] = {}
         self.tick: Callable[[int, int], None] | None = None
         self.stopped = ""
+        self.received = bytearray()
+        """Of messages that are not handled yet."""
+        self.posted = False
+        """Whether the program has not waited for the launch that is executed."""
+        self.ended_with: tuple[int, bytes] = SUCCESS, b""
+        """The first error of the launches that were posted, behind which none is executed, and what they printed."""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         self.stack = DEFAULT_STACK
         connection.sendall(HEAD.pack(SUCCESS, 0))
 
     # ---- messages
     def receive(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self.connection.recv(min(size - len(parts), 1 << 20))
+        while len(self.received) < size:
+            part = self.connection.recv(max(size - len(self.received), 1 << 16))
             if not part:
                 raise EOFError
-            parts += part
-        return bytes(parts)
+            self.received += part
+        content = bytes(self.received[:size])
+        del self.received[:size]
+        return content
 
     def serve(self) -> None:
         """Answer messages until the process ends."""
+        self.options = replace(self.program.options, progress=self.step)
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
             "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free,
@@ -115,7 +125,7 @@ class Process:
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
-            "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
+            "G": self.post, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
         }  # fmt: skip
         try:
             while True:
@@ -124,13 +134,14 @@ class Process:
                 if chr(kind) in told:
                     told[chr(kind)](content)
                     continue
-                status, answer = self.answered(asked[chr(kind)], content)
+                status, answer = self.end() if kind == END else self.answered(asked[chr(kind)], content)
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
         finally:
-            self.kept.clear()  # it refers to itself, and holds the process' memory
+            del self.options  # it refers to this object, as does
+            self.kept.clear()  # and so the process' memory would stay
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is printed here, like the report, and its CUresult is returned."""
@@ -180,10 +191,9 @@ class Process:
 
     def library(self, content: bytes) -> bytes:
         """Compute what cuBLAS or cuRAND would."""
-        self.repeats.contents.everything = True
-        name, answer = libraries.answer(content, self.buffers)
-        self.program.launches.called(name)
-        return answer
+        done = self.repeats.call(content)
+        self.program.launches.called(done.name)
+        return done.answer
 
     def missing(self, name: bytes) -> None:
         status = next((one for library, one in REFUSED.items() if name.startswith(library)), "cudaErrorNotSupported")
@@ -271,7 +281,23 @@ class Process:
         module = self.modules[int.from_bytes(content[:8], "little")]
         return module.described(module.kernel(content[8:].decode())).encode()
 
+    def post(self, content: bytes) -> None:
+        self.posted = True
+        status, output = self.ended_with
+        if not status:
+            status, more = self.answered(self.launched, content)
+            self.ended_with = status, output + more
+
+    def end(self) -> tuple[int, bytes]:
+        """How the launches ended that were posted."""
+        found, self.ended_with = self.ended_with, (SUCCESS, b"")
+        return found
+
     def launch(self, content: bytes) -> bytes:
+        self.posted = False
+        return b"" if self.ended_with[0] else self.launched(content)
+
+    def launched(self, content: bytes) -> bytes:
         number, gx, gy, gz, bx, by, bz, *cluster, shared, _, size, _ = LAUNCH.unpack_from(content)
         parameters, name = content[LAUNCH.size :][:size], content[LAUNCH.size + size :]
         form = content[: LAUNCH.size] + name
@@ -301,13 +327,12 @@ class Process:
         self.device.printed, self.device.size = {}, 0
         launch.device = self.device
         shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()
-        options = replace(program.options, progress=self.step)
         named = self.named.get(kernel.name, Named())
         with shown as self.tick:
             try:
                 with self.called(named.arrays, pieces) if named.arrays else nullcontext():
                     program.launches.execute(
-                        launch, shape, options, program.requests, named.signature, self.unseen.execute
+                        launch, shape, self.options, program.requests, named.signature, self.unseen.execute
                     )
             finally:
                 program.strayed(self.mapped.pages)
@@ -315,10 +340,17 @@ class Process:
 
     def step(self, blocks: int, instructions: int) -> None:
         """Is called while a launch is executed, which need not go on once its program has ended."""
-        if self.program.ending.is_set() or has_ended(self.connection):
+        if self.program.ending.is_set() or (has_ended(self.connection) and self.waited()):
             raise KeyboardInterrupt
         if self.tick:
             self.tick(blocks, instructions)
+
+    def waited(self) -> bool:
+        """Whether the program, which has ended, waited for the launch that is executed. What it posted is executed also
+        if it could not wait at its end."""
+        while self.posted and (more := self.connection.recv(1 << 16)):
+            self.received += more
+        return not self.posted or self.received.endswith(HEAD.pack(END, 0))
 
     @contextmanager
     def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:

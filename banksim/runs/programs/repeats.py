@@ -11,9 +11,10 @@ import os
 import socket
 import struct
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from banksim.machine.launch import Launch
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
+from banksim.runs.programs import libraries
 from banksim.runs.programs.contents import Contents
+from banksim.runs.programs.libraries import Called
 from banksim.runs.run import Rules, execute_launch
 
 LEAST = 0.05
@@ -91,12 +94,18 @@ def has_one_thread(connection: socket.socket) -> bool:
         return False
 
 
+Done = TypeVar("Done", Run, Called)
+Execute = Callable[[], tuple[Done, set[int] | None]]
+"""Executes a launch or a call of a library; and the allocations that it wrote to, None if it wrote beyond them as
+well."""
+
+
 @dataclass(frozen=True)
-class Known:
+class Known(Generic[Done]):
     """An execution: the numbers of what allocations held behind it that it wrote to, and what it counted."""
 
     written: Mapping[int, int]
-    run: Run
+    done: Done
 
 
 @dataclass
@@ -111,7 +120,7 @@ class Repeats:
     shared: set[int] = field(default_factory=set)
     variables: set[int] = field(default_factory=set)
     seconds: defaultdict[Kernel, float] = field(default_factory=lambda: defaultdict(float))
-    known: dict[tuple[Key, Hashable], Known] = field(default_factory=dict)
+    known: dict[tuple[Hashable, Hashable], Known[Any]] = field(default_factory=dict)
     follows: bool = False
     credit: float = 0.05
     wait: int = 0
@@ -131,17 +140,39 @@ class Repeats:
             self.contents.everything |= not told
             self.contents.settle()
             return self.executed(launch, rules, options)[0]
+        return self.repeated((launch.key, rules), lambda: self.executed(launch, rules, options))
+
+    def call(self, content: bytes) -> Called:
+        """Compute a library's function, or do what is known of it."""
+        followed = libraries.depends_on_memory_alone(content) and len(self.memory) <= MOST_BUFFERS
+        if not followed or not has_one_thread(self.connection) or not self.pays(AT_LEAST):
+            self.contents.settle()
+            return self.called(content)[0]
+        return self.repeated(content, lambda: self.called(content))
+
+    def repeated(self, key: Hashable, execute: Execute[Done]) -> Done:
+        """Execute what does the same on the same memory, or do what is known of it."""
         self.contents.changed |= self.shared | self.variables
         self.contents.look(self.pays)
-        state = (launch.key, rules), self.contents.key()
-        known = self.known.get(state)
+        state = key, self.contents.key()
+        known: Known[Done] | None = self.known.get(state)
         if known is None:
-            return self.learned(state, launch, rules, options)
+            return self.learned(state, execute)
         self.contents.becomes(known.written)
         self.contents.settle(self.variables)
-        self.credit += SHARE * known.run.seconds + AT_LEAST / BYTES_PER_SECOND
+        self.credit += SHARE * known.done.seconds + AT_LEAST / BYTES_PER_SECOND
         self.hits += 1
-        return known.run
+        return known.done
+
+    def called(self, content: bytes) -> tuple[Called, set[int]]:
+        """Compute a library's function; and the allocations that it may have written to."""
+        contents, everything = self.contents, self.contents.everything
+        contents.everything = True
+        done = libraries.called(content, self.memory)
+        contents.everything = everything
+        contents.changed |= done.used
+        self.credit += SHARE * done.seconds
+        return done, done.used
 
     def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, set[int] | None]:
         """Execute a launch; and the allocations that it wrote to, None if it wrote beyond them as well."""
@@ -159,10 +190,10 @@ class Repeats:
         contents.changed |= written
         return run, written
 
-    def learned(self, state: tuple[Key, Hashable], launch: Launch, rules: Rules, options: Options) -> Run:
+    def learned(self, state: tuple[Hashable, Hashable], execute: Execute[Done]) -> Done:
         """Execute a launch, and keep what it does."""
         self.contents.settle()
-        run, written = self.executed(launch, rules, options)
+        run, written = execute()
         if written is None or not self.shared.isdisjoint(written):
             return run
         if self.contents.kept > KEPT or len(self.known) > MOST_KNOWN:

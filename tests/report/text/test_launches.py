@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
 from banksim import architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
+from banksim.errors import Fault
 from banksim.report.html.conflicts import Told, html
 from banksim.report.text.program import report
 from banksim.requests.trace import Site
+from banksim.runs.options import Options
+from banksim.runs.outcome import Run
 from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
 from helpers.goldens import assert_golden
 
@@ -80,3 +84,20 @@ def test_what_a_launch_is_unsure_of_is_told_with_its_kernel() -> None:
     assert "copy: From line 3 on it is not established what runs." in report("main.py", made, 100).plain.splitlines()
     page = html(made.judged, "main.py", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
     assert "copy: From line 3 on it is not established what runs." in page
+
+
+def test_a_launch_that_ended_by_an_error_is_named() -> None:
+    """Also where there was no other, and where others are counted."""
+    made = launches([], ["sm_90"])
+    launch = SimpleNamespace(kernel=SimpleNamespace(name="_Z5strayPi", plain_name="stray"))
+
+    def execute(*_: object) -> Run:
+        raise Fault("out of bounds")
+
+    with pytest.raises(Fault):
+        made.execute(launch, Shape((1, 1, 1), (32, 1, 1), 0), Options(), execute=execute)  # type: ignore[arg-type]
+    told = "1 launch ended by an error, not counted: stray (1)"
+    assert report("main.py", made, 100).plain.splitlines()[1:] == ["No launch came to its end.", told]
+    others = launches(["copy"], ["sm_90"])
+    others.failed = made.failed
+    assert told in report("main.py", others, 100).plain.splitlines()

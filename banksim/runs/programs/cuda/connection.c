@@ -131,19 +131,56 @@ void banksim_tell(char kind, const void *bytes, size_t size) {
     pthread_mutex_unlock(&lock);
 }
 
-struct answer banksim_ask(char kind, const void *bytes, size_t size) {
+static struct answer answer_to(char kind, const void *bytes, size_t size) {
     uint64_t head[2];
-    pthread_mutex_lock(&lock);
     send_message(kind, bytes, size);
     receive_all(head, sizeof head);
     struct answer answer = {(CUresult)head[0], head[1], banksim_resized(NULL, head[1] + 1)};
     receive_all(answer.bytes, answer.size);
     answer.bytes[answer.size] = 0;
+    return answer;
+}
+
+struct answer banksim_ask(char kind, const void *bytes, size_t size) {
+    pthread_mutex_lock(&lock);
+    struct answer answer = answer_to(kind, bytes, size);
     pthread_mutex_unlock(&lock);
     return answer;
 }
 
+static bool posted; /* launches, since banksim was last asked how they ended */
+
+void banksim_post(const void *bytes, size_t size) {
+    pthread_mutex_lock(&lock);
+    send_message('G', bytes, size);
+    posted = true;
+    pthread_mutex_unlock(&lock);
+}
+
+static void collect(void) {
+    if (!posted) return;
+    struct answer answer = answer_to('E', "", 0);
+    posted = false;
+    if (answer.status) banksim_pending = answer.status;
+    banksim_print(answer.bytes, answer.size);
+    free(answer.bytes);
+}
+
+void banksim_collect(void) {
+    pthread_mutex_lock(&lock);
+    collect();
+    pthread_mutex_unlock(&lock);
+}
+
+/* The program's end waits for its launches, unless another thread waits for banksim. */
+__attribute__((destructor)) static void collect_at_end(void) {
+    if (forked || pthread_mutex_trylock(&lock)) return;
+    collect();
+    pthread_mutex_unlock(&lock);
+}
+
 CUresult banksim_wait(void) {
+    banksim_collect();
     banksim_flush();
     CUresult fault = banksim_fault ? banksim_fault : banksim_pending;
     banksim_fault = fault;

@@ -19,6 +19,8 @@ struct answer {
 CUresult banksim_connect(void);
 struct answer banksim_ask(char kind, const void *bytes, size_t size);
 void banksim_tell(char kind, const void *bytes, size_t size); /* there is no answer */
+void banksim_post(const void *bytes, size_t size); /* a launch, for which nobody waits yet */
+void banksim_collect(void); /* waits for all launches; a fault of one of them is pending from now on */
 CUresult banksim_missing(const char *name); /* says once that a function is not provided */
 /* The host's memory for what the stand-ins keep. Where there is none, the program ends with one line that says so: not
    every function could return an error. */
@@ -75,8 +77,10 @@ CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdevicep
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
 unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */
-/* banksim executes a launch whose counts it knows only when somebody sees what it wrote. */
-struct answer banksim_launch(const void *message, size_t size);
+/* banksim executes a launch while the program goes on, and one whose counts it knows only when somebody sees what it
+   wrote. The program waits where it sees memory that launches use, and for what a kernel `prints`. */
+void banksim_launch(const void *message, size_t size, bool prints);
+void banksim_sees_memory(void); /* from now on it does */
 void banksim_settle(void); /* before anything but a launch reads memory */
 void banksim_settle_to_change(CUdeviceptr to); /* before it changes the allocation that holds this byte */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */
@@ -87,6 +91,7 @@ struct CUfunc_st {
     struct CUmod_st *module;
     int registers, shared, local, constant, threads, bound, parameters;
     int large_clusters; /* whether a cluster may have more than 8 blocks */
+    int prints;  /* whether it asks for services of the driver, such as printf */
     int dynamic; /* most bytes of dynamic shared memory of a launch */
     int *offset, *size;
     struct CUfunc_st *next;

@@ -104,6 +104,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     CUresult failed = banksim_connect();
     if (failed) return failed;
+    banksim_collect();
     banksim_flush();
     banksim_forget_memory();
     banksim_tell('R', "", 0);

@@ -1,4 +1,4 @@
-/* Launches: a kernel's parameters are sent to banksim, which executes it before the call returns. */
+/* Launches: a kernel's parameters are sent to banksim, which executes it while the program goes on. */
 #include "graphs.h"
 
 #include <limits.h>
@@ -26,11 +26,8 @@ CUresult banksim_perform_launch(void *arguments) {
     memcpy(message, head, sizeof *head);
     memcpy(message + sizeof *head, launch->parameters, head->parameters);
     memcpy(message + sizeof *head + head->parameters, launch->function->name, head->name);
-    struct answer answer = banksim_launch(message, sizeof *head + head->parameters + head->name);
+    banksim_launch(message, sizeof *head + head->parameters + head->name, launch->function->prints);
     free(message);
-    banksim_print(answer.bytes, answer.size);
-    free(answer.bytes);
-    banksim_pending = answer.status;
     return CUDA_SUCCESS;
 }
 

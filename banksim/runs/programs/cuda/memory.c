@@ -179,6 +179,7 @@ CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (size > SLOT_BYTES && size > device_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
     settle_freed();
+    if (kind == PINNED || kind == MANAGED) banksim_sees_memory();
     pthread_mutex_lock(&lock);
     struct memory *memory = fresh(small(size, kind) ? rounded(size, APART) : pages(size), kind);
     if (memory) {
@@ -230,6 +231,7 @@ void banksim_let_go(struct memory *memory) {
    before a launch, which might use it, and before an allocation, which might be given it. */
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static bool launched; /* since memory was settled last */
+static bool seen;     /* the program itself sees memory that launches use */
 static struct memory *told; /* the last allocation that banksim was told of since a launch, because it changes */
 static struct memory *kept[64];
 static unsigned kept_count;
@@ -241,7 +243,10 @@ static void let_kept_go(void) {
     kept_count = 0;
 }
 
+void banksim_sees_memory(void) { seen = true; }
+
 static void settle(void) {
+    banksim_collect();
     struct answer answer = banksim_ask('Y', "", 0);
     if (answer.status) banksim_pending = answer.status;
     free(answer.bytes);
@@ -272,14 +277,20 @@ static void settle_freed(void) {
     pthread_mutex_unlock(&settling);
 }
 
-struct answer banksim_launch(const void *message, size_t size) {
+void banksim_launch(const void *message, size_t size, bool prints) {
     settle_freed();
     pthread_mutex_lock(&settling);
-    struct answer answer = banksim_ask('L', message, size);
+    if (seen || prints) {
+        struct answer answer = banksim_ask('L', message, size);
+        banksim_pending = answer.status;
+        banksim_print(answer.bytes, answer.size);
+        free(answer.bytes);
+    } else {
+        banksim_post(message, size);
+    }
     launched = true;
     told = NULL;
     pthread_mutex_unlock(&settling);
-    return answer;
 }
 
 /* Whether memory that is freed stays where it is until memory is settled. */

@@ -139,14 +139,14 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) { GIVE(mode, CU_MODUL
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) { GIVE(count, module->kernel_count); }
 
 /* The answer: registers, bytes of shared, local and constant memory, most threads, the same by its launch bounds alone,
-   then offset and size of each parameter. */
+   whether it prints, then offset and size of each parameter. */
 static CUfunction read_function(CUmodule module, const char *name, const char *text) {
     CUfunction f = banksim_zeroed(sizeof *f);
     int used = 0, parameter = 0;
     f->module = module;
     f->name = strcpy(banksim_zeroed(strlen(name) + 1), name);
-    sscanf(text, "%d %d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads, &f->bound,
-           &f->parameters, &used);
+    sscanf(text, "%d %d %d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads,
+           &f->bound, &f->prints, &f->parameters, &used);
     f->offset = banksim_zeroed((f->parameters + 1) * sizeof(int));
     f->size = banksim_zeroed((f->parameters + 1) * sizeof(int));
     for (text += used; parameter < f->parameters; parameter++, text += used)

@@ -52,6 +52,7 @@ void __cudaRegisterVar(void **image, char *host, char *device, const char *name,
 void __cudaRegisterManagedVar(void **image, void **host, char *device, const char *name, int external, size_t size,
                               int constant, int global) {
     add(&managed, image, host, name, size);
+    banksim_sees_memory();
 }
 void __cudaRegisterTexture(void **image, const void *host, const void **device, const char *name, int dimensions,
                            int normalised, int external) {

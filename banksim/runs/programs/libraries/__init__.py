@@ -8,7 +8,9 @@ curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 """
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from banksim.machine.launch import Buffer
 from banksim.runs.programs.libraries import cublas, curand
@@ -17,8 +19,24 @@ from banksim.runs.programs.libraries.calls import Memory, read
 COMPUTE = {"cuBLAS": cublas.compute, "cuRAND": curand.compute}
 
 
-def answer(content: bytes, buffers: Sequence[Buffer]) -> tuple[str, bytes]:
-    """The name of what was called, such as `cuBLAS Sgemm`, and the answer."""
+@dataclass(frozen=True)
+class Called:
+    """What a call gave. `name`: such as `cuBLAS Sgemm`; `used`: the numbers of the buffers that it read or wrote."""
+
+    name: str
+    answer: bytes
+    used: set[int]
+    seconds: float
+
+
+def called(content: bytes, buffers: Sequence[Buffer]) -> Called:
+    """Compute what a call asks for."""
     library, name, words = read(content)
-    what = f"{library} {name}"
-    return what, COMPUTE[library](Memory(buffers, what), name, words)
+    memory, began = Memory(buffers, f"{library} {name}"), time.perf_counter()
+    answer = COMPUTE[library](memory, name, words)
+    return Called(memory.what, answer, memory.used, time.perf_counter() - began)
+
+
+def depends_on_memory_alone(content: bytes) -> bool:
+    """Whether a call does the same whenever memory is the same: a generator's numbers go on."""
+    return read(content)[0] == "cuBLAS"

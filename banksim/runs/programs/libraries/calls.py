@@ -19,6 +19,8 @@ class Memory:
 
     def __init__(self, buffers: Sequence[Buffer], what: str) -> None:
         self.buffers, self.what = buffers, what
+        self.used = set[int]()
+        """The numbers of the buffers that it gave values of."""
 
     def array(self, address: int, count: int, dtype: npt.DTypeLike) -> Array:
         """The values from an address on. InputError if they do not lie within one allocation of the device."""
@@ -31,6 +33,7 @@ class Memory:
         if byte + size > len(buffer.data):
             place = f"byte {byte} of {buffer.name} ({len(buffer.data)} bytes)"
             raise InputError(f"{self.what}: {size} bytes at {place} are not all in it")
+        self.used.add(slot)
         return buffer.data[byte : byte + size].view(kind)
 
     def vector(self, address: int, count: int, step: int, dtype: npt.DTypeLike) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from banksim.errors import UnsupportedError
 from banksim.runs.programs.libraries.calls import Array, Memory
-from banksim.runs.programs.libraries.matrices import Call, stored, sum_of
+from banksim.runs.programs.libraries.matrices import Call, stored
 
 PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "SgemmEx", "GemmBatchedEx", "GemmStridedBatchedEx")
 BFLOAT16 = 14
@@ -53,8 +53,25 @@ def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
         left = number_of(stored(m, places[0], (rows, depth), lda, opa, STORED[atype]), atype, summed)
         right = number_of(stored(m, places[1], (depth, columns), ldb, opb, STORED[btype]), btype, summed)
         to = m.matrix(places[2], rows, columns, ldc, STORED[ctype])
-        put(to, sum_of(first * (left @ right), second, number_of(to, ctype, summed)), ctype)
+        total = product_of(left, right)
+        scaled = total if first == 1 and total.dtype.kind != "c" else first * total
+        put(to, scaled if second == 0 else scaled + second * number_of(to, ctype, summed), ctype)
     return b""
+
+
+def product_of(left: Array, right: Array) -> Array:
+    """The product of matrices of one type. BLAS has none of whole numbers; where doubles hold all sums exactly, theirs
+    has the lowest 32 bits of each."""
+    total: Array
+    if left.dtype != np.int32 or not left.size or extent(left) * extent(right) * len(right) > 1 << 53:
+        total = left @ right
+    else:
+        total = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64).astype(np.int32)
+    return total
+
+
+def extent(matrix: Array) -> int:
+    return max(int(matrix.max()), -int(matrix.min())) if matrix.size else 0
 
 
 def place(m: Memory, base: int, number: int, kind: int, step: int, pointers: bool) -> int:

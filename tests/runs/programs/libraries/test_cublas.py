@@ -30,7 +30,7 @@ def call(name: str, *given: Any) -> bytes:
         else:
             words.append(one)
     content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-    return libraries.answer(content, buffers)[1]
+    return libraries.called(content, buffers).answer
 
 
 def numbers(kind: str, *shape: int, seed: int = 1) -> Any:

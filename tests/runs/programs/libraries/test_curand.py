@@ -29,7 +29,7 @@ def generator(label: str, seed: int = 1234, offset: int = 0, host: bool = False)
         zero, one = (struct.unpack("<q", struct.pack("<d", value))[0] for value in (0.0, 1.0))
         words = (TYPES[label], seed, offset, 0, 101, 1, serial, 0 if host else PROGRAM.address_of(0), count, zero, one)
         content = b"cuRAND\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-        answer = libraries.answer(content, [Buffer(out.view(np.uint8), "out")])[1]
+        answer = libraries.called(content, [Buffer(out.view(np.uint8), "out")]).answer
         return np.frombuffer(answer, out.dtype) if host else out
 
     return take

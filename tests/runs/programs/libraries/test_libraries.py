@@ -1,6 +1,7 @@
 """NVIDIA's libraries for programs of `banksim run`: computed by NumPy, not counted; and what is missing of them."""
 
 import json
+import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -13,7 +14,8 @@ from banksim.errors import CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.headers import hint
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
-from banksim.runs.programs import executable, libraries, standins
+from banksim.machine.program_memory import ProgramMemory
+from banksim.runs.programs import executable, libraries, repeats, standins
 from helpers.commands import err_of
 from helpers.places import PROGRAMS, written_to
 
@@ -67,7 +69,7 @@ def test_it_finds_errors_when_it_asks(capfd: Said) -> None:
 def call(name: str, *words: int, buffers: list[np.ndarray]) -> bytes:
     """Words in which an address is a tuple (number of a buffer, byte)."""
     content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-    return libraries.answer(content, [Buffer(one.view(np.uint8).reshape(-1), "memory") for one in buffers])[1]
+    return libraries.called(content, [Buffer(one.view(np.uint8).reshape(-1), "memory") for one in buffers]).answer
 
 
 def bits(value: float) -> int:
@@ -86,6 +88,80 @@ def test_bfloat16_is_rounded_to_even() -> None:
         words = (0, 0, 0, 1, 1, 1, bits(1), 0, places[0], 14, 1, 0, places[1], 0, 1, 0, bits(0), 0)
         call("GemmEx", *words, places[2] + 2 * number, 14, 1, 0, 1, 68, 0, buffers=[a, b, out, one])
     assert (out.astype(np.uint32) << 16).view(np.float32).tolist() == [1, 1 + 2**-6]
+
+
+@pytest.mark.parametrize("depth", [1, 40, 1 << 17])
+def test_sums_of_products_of_bytes_keep_their_lowest_bits(depth: int) -> None:
+    """NumPy's product of integers, which the doubles' stands for, is the oracle. 2^17 times 2^14 is beyond 31 bits."""
+    a, b = np.full((2, depth), -128, np.int8), np.full((depth, 3), -128, np.int8)
+    a[1] = b[:, 1] = np.arange(depth) % 251
+    out = np.zeros((2, 3), np.int32)
+    places = [PROGRAM.address_of(n) for n in range(3)]
+    words = (
+        0,
+        1,
+        1,
+        2,
+        3,
+        depth,
+        1,
+        0,
+        places[0],
+        3,
+        depth,
+        0,
+        places[1],
+        3,
+        3,
+        0,
+        0,
+        0,
+        places[2],
+        10,
+        2,
+        0,
+        1,
+        72,
+        0,
+    )
+    call("GemmEx", *words, buffers=[a, b, out])
+    expected = a.astype(np.int32) @ b.astype(np.int32)
+    np.testing.assert_array_equal(out.reshape(3, 2).T, expected)
+
+
+def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are they taken for each other: in turn a matrix, a scalar and the library's function are another."""
+    computed = list[bytes]()
+
+    def counted(content: bytes, buffers: ProgramMemory) -> libraries.Called:
+        computed.append(content)
+        return called(content, buffers)
+
+    called = libraries.called
+    monkeypatch.setattr(libraries, "called", counted)
+    monkeypatch.setattr(repeats, "has_one_thread", lambda connection: True)
+    memory = ProgramMemory(1)
+    arrays = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
+    for array in arrays:
+        memory.hold(len(memory), Buffer(array.view(np.uint8), "memory"))
+    x, y = PROGRAM.address_of(1), PROGRAM.address_of(2)
+    ones = repeats.Repeats(memory, socket.socket())
+    ones.contents.changed |= {1, 2}
+
+    def run(name: str, *words: int) -> list[float]:
+        ones.call(b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words))
+        ones.contents.settle()
+        return arrays[1].tolist()
+
+    for _ in range(5):
+        assert run("Scopy", 0, 4, x, 1, y, 1) == [0, 1, 2, 3]
+        assert run("Sscal", 0, 4, bits(2), 0, y, 1) == [0, 2, 4, 6]
+    assert len(computed) == 3, "the first Scopy wrote to what held something else"
+    assert run("Sscal", 0, 4, bits(3), 0, y, 1) == [0, 6, 12, 18]
+    arrays[0][:] = 5
+    ones.contents.changed.add(1)
+    assert run("Scopy", 0, 4, x, 1, y, 1) == [5, 5, 5, 5]
+    assert run("Sscal", 0, 4, bits(2), 0, y, 1) == [10, 10, 10, 10]
 
 
 def test_complex_halves_and_unknown_computations_are_refused() -> None:

@@ -1,0 +1,95 @@
+"""A program goes on while its launches are executed, and finds nothing else by that."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs import executable
+from banksim.runs.programs.process import Process
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+SOURCE = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
+__global__ void add(int *p, int i, int n) { p[i + threadIdx.x] += n; }
+__global__ void say(int *p) { printf("kernel %d\\n", p[0]); }
+int main(int argc, char **argv) {
+    int *p, *seen, n;
+    const char *how = argv[1];
+    cudaMalloc(&p, 4096);
+    if (!strcmp(how, "pinned")) cudaMallocHost(&seen, 4096);
+    for (n = 1; n < 4; n++) add<<<1, 32>>>(p, !strcmp(how, "fault") && n == 2 ? 1 << 29 : 0, n);
+    if (!strcmp(how, "file")) fclose(fopen(argv[2], "w"));
+    if (!strcmp(how, "pinned")) { add<<<1, 32>>>(seen, 0, 7); printf("%d\\n", seen[0]); }
+    if (!strcmp(how, "child")) { if (!fork()) exit(0); wait(NULL); }
+    if (!strcmp(how, "print")) { say<<<1, 1>>>(p); add<<<1, 32>>>(p, 0, 5); printf("host\\n"); say<<<1, 1>>>(p); }
+    if (!strcmp(how, "fault")) {
+        printf("%d ", cudaGetLastError());
+        printf("%d ", cudaDeviceSynchronize());
+        printf("%d\\n", cudaMemcpy(&n, p, 4, cudaMemcpyDeviceToHost));
+    }
+    if (!strcmp(how, "at once")) _exit(0);
+    if (!strcmp(how, "abort")) { fflush(stdout); abort(); }
+    return 0;
+}
+"""
+Run = Callable[..., tuple[str, int, int]]
+
+
+@pytest.fixture(scope="module", name="program")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("posted")
+    (folder / "program.cu").write_text(SOURCE)
+    return executable.command([str(folder / "program.cu")], "sm_90", "")[0]
+
+
+@pytest.fixture(name="run")
+def run_once(program: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    """(what the program printed, its status, its launches)"""
+
+    def run(*arguments: str) -> tuple[str, int, int]:
+        report = tmp_path / "report.json"
+        status = main(["run", "--json", "--output", str(report), program, *arguments])
+        return capfd.readouterr().out, status, json.loads(report.read_text())["launches"]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("how", "printed", "status", "launches"),
+    [
+        ("return", "", 0, 3),
+        ("at once", "", 0, 3),
+        ("abort", "", 134, 3),
+        ("child", "", 0, 3),
+        ("print", "kernel 6\nhost\n", 0, 6),
+        ("pinned", "7\n", 0, 4),
+        ("fault", "0 700 700\n", 2, 1),
+    ],
+)
+def test_every_launch_is_executed_in_order(how: str, printed: str, status: int, launches: int, run: Run) -> None:
+    assert run(how) == (printed, status, launches)
+
+
+def test_the_program_goes_on_meanwhile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No launch is executed here before the program has written a file behind it."""
+    executed, pause, launched = list[bool](), threading.Event(), Process.launched
+
+    def late(process: Process, content: bytes) -> bytes:
+        for _ in range(1000):
+            if not (tmp_path / "written").exists():
+                pause.wait(0.01)
+        executed.append((tmp_path / "written").exists())
+        return launched(process, content)
+
+    monkeypatch.setattr(Process, "launched", late)
+    assert run("file", str(tmp_path / "written")) == ("", 0, 3)
+    assert executed == [True] * 3
