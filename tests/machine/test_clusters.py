@@ -10,7 +10,7 @@ import pytest
 
 import banksim
 from banksim.errors import Fault, InputError
-from banksim.runs.programs.process import LAUNCH_FAILED, status_of
+from banksim.runs.programs.statuses import LAUNCH_FAILED, status_of
 from helpers.commands import err_of, out_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS, loaded

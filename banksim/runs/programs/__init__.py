@@ -24,6 +24,7 @@ cublas_names.py  the names of cuBLAS's functions, and the headers made of them
 served.py        runs the program, whose processes find these and connect to banksim
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
+statuses.py      what it is told of errors
 mapped.py        the pages of its memory
 repeats.py       launches that it repeats on the same memory
 contents.py      what its memory holds, where it held the same before

@@ -22,6 +22,7 @@ import os
 import select
 import socket
 import struct
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -44,12 +45,18 @@ from banksim.runs.programs.modules import LoadedModule, linked
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.shared import Shared
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
+from banksim.runs.programs.statuses import (
+    LAUNCH_FAILED,
+    NO_BINARY,
+    NOT_FOUND,
+    NOT_READY,
+    NOT_SUPPORTED,
+    SUCCESS,
+    UNKNOWN,
+    status_of,
+)
 from banksim.runs.programs.unseen import Unseen
 
-SUCCESS, NO_BINARY, NOT_FOUND = 0, 209, 500
-ILLEGAL_ADDRESS, TIMEOUT, ASSERT, ILLEGAL_INSTRUCTION = 700, 702, 710, 715
-MISALIGNED, INVALID_ADDRESS_SPACE, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 716, 717, 719, 801, 999
-"""Values of CUresult in cuda.h."""
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
@@ -61,6 +68,8 @@ REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_T
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
 END = ord("E")
+PATIENCE = 1.0
+"""Seconds that a program waits for a launch that uses memory which it sees: the kernel may wait for the program."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
@@ -96,8 +105,8 @@ class Process:
         self.stopped = ""
         self.received = bytearray()
         """Of messages that are not handled yet."""
-        self.posted = False
-        """Whether the program has not waited for the launch that is executed."""
+        self.posted, self.began = False, 0.0
+        """Whether the program does not wait for the launch that is executed; and when it began to."""
         self.ended_with: tuple[int, bytes] = SUCCESS, b""
         """The first error of the launches that were posted, behind which none is executed, and what they printed."""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
@@ -135,6 +144,9 @@ class Process:
                     told[chr(kind)](content)
                     continue
                 status, answer = self.end() if kind == END else self.answered(asked[chr(kind)], content)
+                if chr(kind) == "L" and self.posted:  # it was answered
+                    self.ended_with = status, answer
+                    continue
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
@@ -294,7 +306,7 @@ class Process:
         return found
 
     def launch(self, content: bytes) -> bytes:
-        self.posted = False
+        self.posted, self.repeats.waits, self.began = False, True, time.monotonic()
         return b"" if self.ended_with[0] else self.launched(content)
 
     def launched(self, content: bytes) -> bytes:
@@ -342,15 +354,18 @@ class Process:
         """Is called while a launch is executed, which need not go on once its program has ended."""
         if self.program.ending.is_set() or (has_ended(self.connection) and self.waited()):
             raise KeyboardInterrupt
+        if not self.posted and self.repeats.shared and time.monotonic() - self.began > PATIENCE:
+            self.posted, self.repeats.waits = True, False
+            self.connection.sendall(HEAD.pack(NOT_READY, 0))
         if self.tick:
             self.tick(blocks, instructions)
 
     def waited(self) -> bool:
-        """Whether the program, which has ended, waited for the launch that is executed. What it posted is executed also
-        if it could not wait at its end."""
+        """Whether the program, which has ended, waited for the launch that is executed, or that for the program. What
+        else it posted is executed also if it could not wait at its end."""
         while self.posted and (more := self.connection.recv(1 << 16)):
             self.received += more
-        return not self.posted or self.received.endswith(HEAD.pack(END, 0))
+        return not self.posted or not self.repeats.waits or self.received.endswith(HEAD.pack(END, 0))
 
     @contextmanager
     def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:
@@ -375,24 +390,3 @@ def has_ended(connection: socket.socket) -> bool:
     poll = select.poll()
     poll.register(connection, WATCHED)
     return bool(poll.poll(0))
-
-
-def status_of(fault: Fault) -> int:
-    """The CUresult that CUDA would return for an error."""
-    text = str(fault)
-    for words, status in (
-        ("illegal instruction", ILLEGAL_INSTRUCTION),
-        ("misaligned", MISALIGNED),
-        ("out of bounds", ILLEGAL_ADDRESS),
-        ("lies in no buffer", ILLEGAL_ADDRESS),
-        ("at an address of", INVALID_ADDRESS_SPACE),
-        ("bytes below the addresses of", ILLEGAL_ADDRESS),
-        ("calls nest too deep", ILLEGAL_ADDRESS),
-        ("no instruction begins", ILLEGAL_INSTRUCTION),
-        ("assertion `", ASSERT),
-        ("a barrier that not all can reach", TIMEOUT),
-        ("the instruction limit is used up", TIMEOUT),
-    ):
-        if words in text:
-            return status
-    return LAUNCH_FAILED

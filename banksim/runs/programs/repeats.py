@@ -126,6 +126,8 @@ class Repeats:
     wait: int = 0
     patience: int = 64
     hits: int = 0
+    waits: bool = True
+    """Whether the program waits for the launch that is executed, and writes nothing to what it sees."""
 
     def __post_init__(self) -> None:
         self.contents = Contents(self.memory)
@@ -194,7 +196,7 @@ class Repeats:
         """Execute a launch, and keep what it does."""
         self.contents.settle()
         run, written = execute()
-        if written is None or not self.shared.isdisjoint(written):
+        if written is None or (self.shared and not self.waits) or not self.shared.isdisjoint(written):
             return run
         if self.contents.kept > KEPT or len(self.known) > MOST_KNOWN:
             self.forget()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs import executable
+from banksim.runs.programs import executable, process
 from banksim.runs.programs.process import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -21,6 +21,17 @@ SOURCE = """\
 #include <unistd.h>
 __global__ void add(int *p, int i, int n) { p[i + threadIdx.x] += n; }
 __global__ void say(int *p) { printf("kernel %d\\n", p[0]); }
+__global__ void serve(volatile int *order, volatile int *answer) {
+    __shared__ int given;
+    for (int last = 0;;) {
+        if (!threadIdx.x) do given = *order; while (given == last);
+        __syncthreads();
+        last = given;
+        if (last < 0) return;
+        if (!threadIdx.x) *answer = last * last;
+        __syncthreads();
+    }
+}
 int main(int argc, char **argv) {
     int *p, *seen, n;
     const char *how = argv[1];
@@ -29,6 +40,15 @@ int main(int argc, char **argv) {
     for (n = 1; n < 4; n++) add<<<1, 32>>>(p, !strcmp(how, "fault") && n == 2 ? 1 << 29 : 0, n);
     if (!strcmp(how, "file")) fclose(fopen(argv[2], "w"));
     if (!strcmp(how, "pinned")) { add<<<1, 32>>>(seen, 0, 7); printf("%d\\n", seen[0]); }
+    if (!strcmp(how, "orders")) {
+        volatile int *order;
+        cudaHostAlloc((void **)&order, 8, cudaHostAllocMapped);
+        serve<<<1, 64>>>((int *)order, (int *)order + 1);
+        for (n = 1; n < 6; n++) { order[0] = n; while (order[1] != n * n) usleep(1000); }
+        order[0] = argc > 2 ? n : -1;
+        if (argc > 2) _exit(3);
+        printf("%d %d\\n", order[1], cudaDeviceSynchronize());
+    }
     if (!strcmp(how, "child")) { if (!fork()) exit(0); wait(NULL); }
     if (!strcmp(how, "print")) { say<<<1, 1>>>(p); add<<<1, 32>>>(p, 0, 5); printf("host\\n"); say<<<1, 1>>>(p); }
     if (!strcmp(how, "fault")) {
@@ -93,3 +113,10 @@ def test_the_program_goes_on_meanwhile(run: Run, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Process, "launched", late)
     assert run("file", str(tmp_path / "written")) == ("", 0, 3)
     assert executed == [True] * 3
+
+
+def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By flags in memory of the host that it sees too."""
+    monkeypatch.setattr(process, "PATIENCE", 0.05)
+    assert run("orders") == ("25 0\n", 0, 4)
+    assert run("orders", "and leave")[1] == 3

@@ -17,7 +17,7 @@ from banksim.runs.programs import device
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import Allocations, Driver
 from banksim.runs.programs.numba_hooks import simulated
-from banksim.runs.programs.process import ILLEGAL_INSTRUCTION, status_of
+from banksim.runs.programs.statuses import ILLEGAL_INSTRUCTION, status_of
 from helpers.places import written_to
 
 HOPPER = (architecture("sm_90"),)

@@ -152,7 +152,7 @@ static bool posted; /* launches, since banksim was last asked how they ended */
 
 void banksim_post(const void *bytes, size_t size) {
     pthread_mutex_lock(&lock);
-    send_message('G', bytes, size);
+    if (size) send_message('G', bytes, size);
     posted = true;
     pthread_mutex_unlock(&lock);
 }

@@ -282,7 +282,8 @@ void banksim_launch(const void *message, size_t size, bool prints) {
     pthread_mutex_lock(&settling);
     if (seen || prints) {
         struct answer answer = banksim_ask('L', message, size);
-        banksim_pending = answer.status;
+        if (answer.status == CUDA_ERROR_NOT_READY) banksim_post(NULL, 0); /* the kernel may wait for the program */
+        else banksim_pending = answer.status;
         banksim_print(answer.bytes, answer.size);
         free(answer.bytes);
     } else {
