@@ -38,23 +38,13 @@ from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
-from banksim.runs.programs import device
-from banksim.runs.programs.launches import Shape
+from banksim.runs.programs import device, statuses
+from banksim.runs.programs.launches import RequestsWriter, Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule, linked
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.shared import Shared
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
-from banksim.runs.programs.statuses import (
-    LAUNCH_FAILED,
-    NO_BINARY,
-    NOT_FOUND,
-    NOT_READY,
-    NOT_SUPPORTED,
-    SUCCESS,
-    UNKNOWN,
-    status_of,
-)
 from banksim.runs.programs.unseen import Unseen
 
 HEAD = struct.Struct("<QQ")
@@ -67,7 +57,7 @@ REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_T
 """What functions that are not provided return, where it is not cudaErrorNotSupported."""
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
-END = ord("E")
+POSTED, END = ord("G"), ord("E")
 PATIENCE = 1.0
 """Seconds that a program waits for a launch that uses memory which it sees: the kernel may wait for the program."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
@@ -105,13 +95,16 @@ class Process:
         self.stopped = ""
         self.received = bytearray()
         """Of messages that are not handled yet."""
+        self.last = b""
+        """The last message, if it posted a launch."""
+        self.last_launch: tuple[Launch, Shape, Options, RequestsWriter | None, tuple[str, ...]] | None = None
         self.posted, self.began = False, 0.0
         """Whether the program does not wait for the launch that is executed; and when it began to."""
-        self.ended_with: tuple[int, bytes] = SUCCESS, b""
+        self.ended_with: tuple[int, bytes] = statuses.SUCCESS, b""
         """The first error of the launches that were posted, behind which none is executed, and what they printed."""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         self.stack = DEFAULT_STACK
-        connection.sendall(HEAD.pack(SUCCESS, 0))
+        connection.sendall(HEAD.pack(statuses.SUCCESS, 0))
 
     # ---- messages
     def receive(self, size: int) -> bytes:
@@ -126,7 +119,7 @@ class Process:
 
     def serve(self) -> None:
         """Answer messages until the process ends."""
-        self.options = replace(self.program.options, progress=self.step)
+        self.options, kind = replace(self.program.options, progress=self.step), 0
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
             "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free,
@@ -138,6 +131,7 @@ class Process:
         }  # fmt: skip
         try:
             while True:
+                self.last = self.last if kind == POSTED else b""
                 kind, size = HEAD.unpack(self.receive(HEAD.size))
                 content = self.receive(size)
                 if chr(kind) in told:
@@ -152,30 +146,30 @@ class Process:
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
         finally:
-            del self.options  # it refers to this object, as does
+            del self.options, self.last_launch  # they refer to this object, as does
             self.kept.clear()  # and so the process' memory would stay
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is printed here, like the report, and its CUresult is returned."""
         try:
-            return SUCCESS, answer(content)
+            return statuses.SUCCESS, answer(content)
         except KeyError:
-            return NOT_FOUND, b""
+            return statuses.NOT_FOUND, b""
         except Fault as error:
             self.program.failed(error)
-            return status_of(error), error.output.encode()
+            return statuses.status_of(error), error.output.encode()
         except BanksimError as error:
             self.program.failed(error)
             if isinstance(error, UnsupportedError):
-                return NOT_SUPPORTED, b""
-            return (NO_BINARY if answer in (self.load, self.link) else LAUNCH_FAILED), b""
+                return statuses.NOT_SUPPORTED, b""
+            return (statuses.NO_BINARY if answer in (self.load, self.link) else statuses.LAUNCH_FAILED), b""
         except KeyboardInterrupt:
-            return UNKNOWN, b""
+            return statuses.UNKNOWN, b""
         except Exception as error:
             if "BANKSIM_TRACEBACK" in os.environ:
                 traceback.print_exc()
             self.program.failed(error)
-            return UNKNOWN, b""
+            return statuses.UNKNOWN, b""
 
     # ---- the device
     def attributes(self, _: bytes) -> bytes:
@@ -296,13 +290,17 @@ class Process:
     def post(self, content: bytes) -> None:
         self.posted = True
         status, output = self.ended_with
-        if not status:
+        known = self.repeats.done_again() if content == self.last else None
+        if known and self.last_launch:
+            self.program.launches.execute(*self.last_launch, execute=lambda *_: known)
+        elif not status:
+            self.last = content
             status, more = self.answered(self.launched, content)
             self.ended_with = status, output + more
 
     def end(self) -> tuple[int, bytes]:
         """How the launches ended that were posted."""
-        found, self.ended_with = self.ended_with, (SUCCESS, b"")
+        found, self.ended_with = self.ended_with, (statuses.SUCCESS, b"")
         return found
 
     def launch(self, content: bytes) -> bytes:
@@ -343,9 +341,8 @@ class Process:
         with shown as self.tick:
             try:
                 with self.called(named.arrays, pieces) if named.arrays else nullcontext():
-                    program.launches.execute(
-                        launch, shape, self.options, program.requests, named.signature, self.unseen.execute
-                    )
+                    self.last_launch = launch, shape, self.options, program.requests, named.signature
+                    program.launches.execute(*self.last_launch, self.unseen.execute)
             finally:
                 program.strayed(self.mapped.pages)
         return launch.device.output.encode()
@@ -356,7 +353,7 @@ class Process:
             raise KeyboardInterrupt
         if not self.posted and self.repeats.shared and time.monotonic() - self.began > PATIENCE:
             self.posted, self.repeats.waits = True, False
-            self.connection.sendall(HEAD.pack(NOT_READY, 0))
+            self.connection.sendall(HEAD.pack(statuses.NOT_READY, 0))
         if self.tick:
             self.tick(blocks, instructions)
 

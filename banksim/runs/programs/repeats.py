@@ -126,6 +126,8 @@ class Repeats:
     wait: int = 0
     patience: int = 64
     hits: int = 0
+    same: Run | Called | None = None
+    """What was known of the last launch, if that left memory as it was: right behind it the same one does the same."""
     waits: bool = True
     """Whether the program waits for the launch that is executed, and writes nothing to what it sees."""
 
@@ -134,6 +136,7 @@ class Repeats:
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Execute a launch, or do what is known of it."""
+        self.same = None
         told = tells_what_it_writes(launch.kernel) and counts_alone(options) and has_one_thread(self.connection)
         followed = told and self.follows and not self.wait and len(self.memory) <= MOST_BUFFERS
         followed = followed and launch.apart and depends_on_memory_alone(launch.kernel)
@@ -160,6 +163,8 @@ class Repeats:
         known: Known[Done] | None = self.known.get(state)
         if known is None:
             return self.learned(state, execute)
+        now = self.contents.now
+        self.same = known.done if all(now.get(slot) == number for slot, number in known.written.items()) else None
         self.contents.becomes(known.written)
         self.contents.settle(self.variables)
         self.credit += SHARE * known.done.seconds + AT_LEAST / BYTES_PER_SECOND
@@ -175,6 +180,11 @@ class Repeats:
         contents.changed |= done.used
         self.credit += SHARE * done.seconds
         return done, done.used
+
+    def done_again(self) -> Run | None:
+        """What the last launch did, if it does the same again where nothing was asked for in between."""
+        known = isinstance(self.same, Run) and not self.shared and has_one_thread(self.connection)
+        return self.same if known else None  # type: ignore[return-value]
 
     def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, set[int] | None]:
         """Execute a launch; and the allocations that it wrote to, None if it wrote beyond them as well."""

@@ -1,6 +1,7 @@
 """A program goes on while its launches are executed, and finds nothing else by that."""
 
 import json
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs import executable, process
+from banksim.runs.programs import executable, process, repeats
 from banksim.runs.programs.process import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -40,6 +41,8 @@ int main(int argc, char **argv) {
     for (n = 1; n < 4; n++) add<<<1, 32>>>(p, !strcmp(how, "fault") && n == 2 ? 1 << 29 : 0, n);
     if (!strcmp(how, "file")) fclose(fopen(argv[2], "w"));
     if (!strcmp(how, "pinned")) { add<<<1, 32>>>(seen, 0, 7); printf("%d\\n", seen[0]); }
+    for (int k = 0; !strcmp(how, "same") && k < 400; k++) add<<<1, 32>>>(p, 0, k % 200 == 150);
+    if (!strcmp(how, "same")) { cudaMemcpy(&n, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", n); }
     if (!strcmp(how, "orders")) {
         volatile int *order;
         cudaHostAlloc((void **)&order, 8, cudaHostAllocMapped);
@@ -120,3 +123,19 @@ def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(process, "PATIENCE", 0.05)
     assert run("orders") == ("25 0\n", 0, 4)
     assert run("orders", "and leave")[1] == 3
+
+
+def test_the_same_launch_right_behind_one_that_changed_nothing_is_known(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeats, "LEAST", 0.0)
+    monkeypatch.setattr(repeats, "BYTES_PER_SECOND", math.inf)
+    looked_at, launched = list[bytes](), Process.launched
+
+    def noted(process: Process, content: bytes) -> bytes:
+        looked_at.append(content)
+        return launched(process, content)
+
+    monkeypatch.setattr(Process, "launched", noted)
+    assert run("same") == ("8\n", 0, 403)
+    assert len(looked_at) < 40

@@ -120,8 +120,15 @@ CUresult banksim_connect(void) {
 
 static void send_message(char kind, const void *bytes, size_t size) {
     uint64_t head[2] = {(unsigned char)kind, size};
-    send_all(head, sizeof head);
-    send_all(bytes, size);
+    char both[1024];
+    if (size > sizeof both - sizeof head) {
+        send_all(head, sizeof head);
+        send_all(bytes, size);
+    } else { /* in one piece, as there may be a million of them */
+        memcpy(both, head, sizeof head);
+        memcpy(both + sizeof head, bytes, size);
+        send_all(both, sizeof head + size);
+    }
 }
 
 void banksim_tell(char kind, const void *bytes, size_t size) {
