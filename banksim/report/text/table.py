@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.text import Text
@@ -25,6 +25,11 @@ class Column:
     cells: Sequence[Text]
     group: str = ""
     left: bool = False
+
+    @property
+    def narrow(self) -> "Column":
+        """With sizes as `16×16`, and not `16 × 16`."""
+        return replace(self, cells=[Text(cell.plain.replace(" × ", "×"), cell.style) for cell in self.cells])
 
     @property
     def name(self) -> str:
@@ -80,7 +85,8 @@ def prose(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list
 
 def fitted(labels: Sequence[Text], columns: Sequence[Column], width: int) -> list[Text]:
     """The first of these forms for which there is room."""
-    return beside(labels, columns, width) or above(labels, columns, width) or prose(labels, columns, width)
+    whole = beside(labels, columns, width) or above(labels, columns, width)
+    return whole or above(labels, [one.narrow for one in columns], width) or prose(labels, columns, width)
 
 
 class Grid:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from banksim.report.text.table import Column, above, beside, fold, prose
+from banksim.report.text.table import Column, above, beside, fitted, fold, prose
 
 
 def columns(group: str = "") -> list[Column]:
@@ -49,6 +49,15 @@ def test_labels_stand_above_in_less_room() -> None:
         "  ld 4 B             7            7\n"
         "  total      1,048,576    1,048,576"
     )
+
+
+def test_sizes_are_written_narrower_before_that() -> None:
+    size = [Text("16 × 16 × 16"), Text("8")]
+    columns = [Column(("", "grid"), size, left=True), Column(("", "block"), size, left=True)]
+    labels = [Text("first"), Text("second")]
+    for width, grid in ((26, "16 × 16 × 16"), (25, "16×16×16")):
+        assert any(grid in line.plain for line in fitted(labels, columns, width))
+    assert all("grid" not in line.plain for line in fitted(labels, columns, 25)[1:])
 
 
 def test_figures_become_prose_where_no_table_fits() -> None:
