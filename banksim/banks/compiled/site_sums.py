@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.arrays import AHEAD, fetch_ahead, judge_rows, room_for_many
+from banksim.banks.compiled.arrays import AHEAD, ROOM, fetch_ahead, judge_rows, room_for_many
 from banksim.banks.compiled.many_requests import REQUESTS, WIDEST, records
 from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Tally
@@ -89,6 +89,7 @@ def _tally(
     addresses, sites = unpacked(columns, ADDRESS), unpacked(columns, SITE)
     blocks, warps, times = unpacked(columns, BLOCK), unpacked(columns, WARP), unpacked(columns, TIMES)
     rules, room = pointer(rule.ctypes.data), room_for_many()
+    carray(room, ROOM, np.uint32)[ROOM - 1] = 0
     for start in range(first, last, REQUESTS):
         if used + REQUESTS > len(entries):
             return start, used

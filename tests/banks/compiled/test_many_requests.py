@@ -72,3 +72,21 @@ def test_columns_may_be_slices_or_one_value_for_all() -> None:
         first = np.broadcast_to(getattr(whole, name)[0], n)
         one, copied = (replace(whole, **{name: column}) for column in (first, first.copy()))
         assert tally(one, architecture("sm_90"), 1) == tally(copied, architecture("sm_90"), 1)
+
+
+@pytest.mark.parametrize("arch", FAMILIES, ids=lambda arch: arch.name)
+def test_requests_without_conflicts_and_one_among_them(arch: Architecture) -> None:
+    rng, n = np.random.default_rng(2), 10 * REQUESTS + 3
+    for op, width in kinds(arch=arch):
+        if op in COPIES or op.startswith("remote"):
+            continue
+        place = np.arange(32, dtype=np.uint32) ^ rng.integers(0, 32, (n, 1), np.uint32)
+        address = np.uint32(width) * place + rng.integers(0, 8, (n, 32), np.uint32) * np.uint32(4096)
+        odd = rng.integers(REQUESTS, n)
+        address[odd, 6] = address[odd, 5] ^ np.uint32(4096)
+        found = tally(Trace.from_arrays(op, width, FULL_MASK, address, site=np.arange(n)), arch, 1)
+        for site in (0, n - 1, odd, *rng.integers(0, n, 10).tolist()):
+            judged = judge(address[site].tolist(), op, width, FULL_MASK, arch)
+            if judged is not None:
+                figures = (1, *ends(judged[0]), judged[1], *ends(judged[2]))
+                assert found[site, OP_CODES[op], width][:6] == figures, (op, width, site == odd)
