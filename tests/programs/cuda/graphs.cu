@@ -119,16 +119,18 @@ int main() {
     OK(cudaGraphCreate(&copy, 0));
     OK(cudaGraphAddChildGraphNode(&nested, copy, nullptr, 0, child));
     OK(cudaGraphAddEmptyNode(&empty, copy, &nested, 1));
-    int seven = 7, got = 0;
+    int seven = 7, nine = 9, got = 0;
     cudaGraphNode_t to, from;
     OK(cudaGraphAddMemcpyNodeToSymbol(&to, copy, &empty, 1, variable, &seven, sizeof(int), 0, cudaMemcpyHostToDevice));
     OK(cudaGraphAddMemcpyNodeFromSymbol(&from, copy, &to, 1, &got, variable, sizeof(int), 0, cudaMemcpyDeviceToHost));
+    OK(cudaGraphMemcpyNodeSetParamsToSymbol(to, variable, &nine, sizeof(int), 0, cudaMemcpyHostToDevice));
+    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, &got, variable, sizeof(int), 0, cudaMemcpyDeviceToHost));
     OK(cudaGraphInstantiate(&made, copy, 0));
     result = 0;
     OK(cudaGraphLaunch(made, 0));
     OK(cudaDeviceSynchronize());
     IS(result, 10);
-    IS(got, 7);
+    IS(got, 9);
 
     // What graphs are made of.
     size_t count = 0;
