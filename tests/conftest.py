@@ -67,8 +67,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="module")
 def listed_once() -> Iterator[None]:
-    """nvdisasm is slow to start: it lists the same code once, whatever its lines, though tests have caches of their
-    own."""
+    """nvdisasm is slow to start: it lists the same code once, though tests have own caches."""
     from banksim.kernels import disassembly
     from banksim.kernels.elf import Elf
 

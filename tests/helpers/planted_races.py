@@ -11,8 +11,7 @@ PLANTED = KERNELS / "races.cu"
 
 
 def marked(path, start_of_kernel):
-    """Of each kernel in a file: the lines marked RACE, and those marked BARRIER. A kernel begins with a line of this
-    form."""
+    """Of each kernel in a file, which begins with a line of this form: the lines marked RACE and BARRIER."""
     lines: dict[str, tuple[set[int], set[int]]] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if start := re.match(start_of_kernel, line):

@@ -37,8 +37,7 @@ def kernels(recorder: str) -> Mapping[str, Kernel]:
 
 @functools.cache
 def decode_a_share() -> None:
-    """Where tests run side by side, each process decodes its share of all machine code for all of them, with one start
-    of nvdisasm."""
+    """Where tests run side by side, each process decodes its share of the code for all, with one start of nvdisasm."""
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         share = slice(int(worker[2:]), None, int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
         decode_ahead(file.read_bytes() for file in sorted(H200.glob("*.cubin"))[share])

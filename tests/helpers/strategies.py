@@ -50,8 +50,7 @@ masks = st.one_of(
 
 @functools.cache
 def numbers(below: int, count: int) -> st.SearchStrategy[list[int]]:
-    """So many numbers below a power of two, up to 2¹⁶. They are one draw: with one each, most of a test's time is the
-    search's own."""
+    """So many numbers below a power of two, up to 2¹⁶. They are one draw: many would take most of a test's time."""
     size = 1 + (below > 256)
     drawn = st.binary(min_size=size * count, max_size=size * count)
     return drawn.map(lambda found: (np.frombuffer(found, f">u{size}") & (below - 1)).tolist())

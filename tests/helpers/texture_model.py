@@ -118,8 +118,7 @@ class Texture:
         return 11 if self.data.dtype == np.float16 else 24
 
     def filtered(self, v: float) -> float:
-        """A weighted sum as it is kept: in fractions of 16 bits, or as a half or float32, of two the one farther from
-        zero."""
+        """A weighted sum as it is kept: in 16 bits, or as a half or float32, of two that farther from zero."""
         if self.as_float:
             units = 32767 if self.data.dtype.kind == "i" else 65535
             fraction = math.floor(v * units / self.greatest + 0.5)

@@ -72,8 +72,7 @@ NOISY = {
     "blocks.scan_cub<memoize>": 2,
     "blocks.scan_cub<raking>": 2,
 }
-"""Launches whose counter of loads holds noise: by how much it is above the sum of the source page's rows, which
-agree."""
+"""Launches whose counter of loads holds noise: by how much it exceeds the source page's rows, which agree."""
 
 RACING = {
     "atomics.shared_long": "warps race for the values that atomics return",
@@ -105,8 +104,7 @@ APPROXIMATE = {
     "triton_kernels.attention": 1e-5,
     "triton_kernels.layer_norm": 1e-6,
 }
-"""Results of the special-function unit, whose last bits differ from exact arithmetic: the error allowed, absolute or
-relative."""
+"""Results of the special-function unit, whose last bits are not exact: the error allowed, absolute or relative."""
 
 JOINS = "which ready threads join, and when, is not known well enough here"
 RECURSION = "calls of different depth share convergence barriers; who joins under the profiler is not known well enough"

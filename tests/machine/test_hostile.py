@@ -75,8 +75,7 @@ vectors = st.one_of(
 
 @given(st.sampled_from(hostile.INSTRUCTIONS), vectors)
 def test_an_access_anywhere_does_what_the_reference_says_and_nothing_else(text: str, addresses: list[int]) -> None:
-    """Both engines give the same error, or the same results and memory, and memory around the buffer does not
-    change."""
+    """Both engines give the same error or results and memory, and memory around the buffer does not change."""
     outcomes = []
     for engine in ("llvm", "numpy"):
         around = np.full(3 * 4096, 0xA5, np.uint8)

@@ -106,8 +106,7 @@ if (t & 1 << {n} % 5) {{ x += s[t * {n} & 63]; __syncwarp(__activemask()); s[x &
 if (x >> {n} % 5 & 1) x += __shfl_xor_sync(__activemask(), x, {n} % 31 + 1); else x ^= o[x & 31];
 x = f(x, {n} + o[x & 31]);
 """
-"""Statements at which threads diverge. In a kernel with many of them, a collective region may end at any of them, and a
-call may return to any."""
+"""Statements at which threads diverge. With many of them, a collective region may end, and a call return, at any."""
 AROUND = """__shared__ volatile int s[64];
 __noinline__ __device__ int f(int x, int n) { return x * n ^ s[x + n & 63]; }
 __global__ void k(int* o) { int t = threadIdx.x, x = t; s[t] = t; __syncthreads(); %s o[t] = x; }

@@ -162,8 +162,7 @@ LEAVING = {
 
 
 def leaving(way: str) -> Any:
-    """A kernel whose threads diverge by bit 0 of a word to two BSSYs, converge, and leave by bit 8. R20: which threads
-    go on together."""
+    """Threads diverge by bit 0 of a word to two BSSYs, converge, and leave by bit 8. R20: which go on together."""
     lines = [
         "S2R R0, SR_LANEID",
         "IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]",

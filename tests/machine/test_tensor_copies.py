@@ -111,8 +111,7 @@ def test_a_view_with_gaps_is_copied_as_it_lies() -> None:
 
 
 def test_each_architecture_begins_with_the_same_memory_behind_maps() -> None:
-    """A sum that is stored through a map is added once, not once for each architecture; counting alone changes
-    nothing."""
+    """A sum stored through a map is added once, not for each architecture; counting alone changes nothing."""
     before = numbers((40, 32), "u4")
     m, given = banksim.tensor_map(aligned(before), (16, 8)), np.ones(128, np.uint32)
     args = [m, given.view(np.uint8), given.nbytes, 0, 0, 1]

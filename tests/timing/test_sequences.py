@@ -65,8 +65,7 @@ def error(name: str, active: int) -> float:
     ],
 )
 def test_products_of_64_bits_hold_what_other_instructions_need(name: str) -> None:
-    """Eight warps of one sub-core: alone, with factors in registers of one bank, and among logic, sums and
-    multiply-adds."""
+    """Eight warps of one sub-core: alone, with factors in one bank, and among logic, sums and multiply-adds."""
     assert abs(error(name, SUB_CORE)) <= 0.01
 
 

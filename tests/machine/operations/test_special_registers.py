@@ -130,8 +130,7 @@ def refused(arch: str) -> set[str]:
 
 
 def refused_late(arch: str) -> list[str]:
-    """Those of the unknown registers that are refused only when they are read, because their address is computed from a
-    register."""
+    """The unknown registers that are refused only when read: their address is computed from a register."""
     return sorted(name for name in refused(arch) if capability(arch) >= 100 and LATE.fullmatch(name))
 
 

@@ -61,8 +61,7 @@ NOT_AS_RACECHECK = {
 
 @pytest.mark.parametrize("name", RACECHECK)
 def test_racecheck(name):
-    """compute-sanitizer's racecheck named the marked lines on an H200; test_planted shows that these are the ones
-    found."""
+    """compute-sanitizer's racecheck named the marked lines on an H200; test_planted shows that they are found."""
     races, _ = MARKED[name]
     text = dict(enumerate(PLANTED.read_text().splitlines(), 1))
     said = {line for _, accesses, _ in RACECHECK[name] for _, line in accesses}
