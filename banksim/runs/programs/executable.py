@@ -143,7 +143,8 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
     for folder in (*helpers, standins.SOURCES / "include", libraries):
         arguments += ["-Xcompiler", f"-idirafter,{folder}"]
-    arguments += [f"-L{libraries}", "-Xlinker", "--as-needed", "-lcuda", *options]
+    linked = [f"-l{name}" for name in ("cuda", *standins.LIBRARIES)]
+    arguments += [f"-L{libraries}", "-Xlinker", "--as-needed", *linked, *options]
     key = kept_under(sources, [*arguments, *map(str, sources)], options, [*includes, *helpers])
     target = place = None
     if key is not None:

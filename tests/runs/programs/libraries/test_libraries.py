@@ -54,12 +54,12 @@ OLD = str(PROGRAMS / "cuda" / "old_cublas.cu")
 
 
 def test_a_program_from_before_cuda_4_finds_its_results(capfd: Said) -> None:
-    assert main(["run", "--nvcc=-lcublas", "--output", "/dev/null", OLD]) == 0
+    assert main(["run", "--output", "/dev/null", OLD]) == 0
     assert capfd.readouterr() == ("done\n", "")
 
 
 def test_it_finds_errors_when_it_asks(capfd: Said) -> None:
-    assert main(["run", "--nvcc=-lcublas", "--output", "/dev/null", OLD, "error"]) == 2
+    assert main(["run", "--output", "/dev/null", OLD, "error"]) == 2
     said = capfd.readouterr()
     assert said.out == "13 0\n"  # CUBLAS_STATUS_EXECUTION_FAILED
     assert said.err == "banksim: cuBLAS Sscal: 8 bytes at byte 0 of allocation 1 (4 bytes) are not all in it\n"
