@@ -27,7 +27,7 @@ from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.driver_callbacks import Server
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.joining import may_join
-from banksim.machine.llvm.scratch import SCRATCH_BYTES
+from banksim.machine.llvm.scratch import MET, SCRATCH_BYTES
 from banksim.machine.llvm.trace_callbacks import Collector, Sink
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import by_lines, first_hint
@@ -149,6 +149,7 @@ class Worker:
         c = self.context[0]
         for bank, content in launch.constants.items():
             c["constants"][bank], c["constant_sizes"][bank] = content.ctypes.data, content.nbytes
+        self.scratch[MET:] = 0  # buffers may lie elsewhere
         self.buffers = places(launch.buffers)
         c["buffers"], c["buffer_count"] = self.buffers.ctypes.data, len(launch.buffers)
         self.touched = np.zeros(len(launch.buffers), np.uint8) if launch.touched is None else launch.touched
