@@ -17,7 +17,7 @@ STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 SEQUENCES = "sequences of instructions on 1 to 32 warps of one H200: tests/data/timing/h200_sequences.npz"
-STORES = "sequences with stores to global memory on one H200: tests/data/timing/h200_stores.npz"
+OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
 GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
@@ -61,7 +61,7 @@ class Numbers(NamedTuple):
     service: int
     result: int
     operands: int
-    operands_far: int
+    reads: int
     fence_entered: int
     fence: int
     branch: int
@@ -77,7 +77,6 @@ class Numbers(NamedTuple):
     code_farthest: int
     code_apart: int
     code_apart_l2: int
-    operand_window: int
     barrier: int
     defer: int
     join: int
@@ -86,7 +85,6 @@ class Numbers(NamedTuple):
     value: int
     copy: int
     copy_ways: int
-    skipped: int
     sleep: int
     global_cost: int
     global_latency: int
@@ -134,8 +132,8 @@ class Figures:
     pool_return      from leaving the pool until its place is free
     service          cycles of one of the two slots for a transaction
     result           from the end of a load's transfer until its result may be used
-    operands         from entering the pool until a store's registers may be written
-    operands_far     … and how much longer for a store to global memory
+    operands         from entering the pool until a request's registers may be written,
+    reads            … and from its issue, besides two for each of them, at the earliest
     fence_entered    a fence is done so long after the warp's last request entered the pool,
     fence            … and at least so long after its issue
     branch           from a taken branch to the next instruction
@@ -151,7 +149,6 @@ class Figures:
     code_farthest    … or the L2
     code_apart       between lines that follow one another, from the cache behind the multiprocessor's
     code_apart_l2    … and from the L2
-    operand_window   cycles in which an instruction must have read its registers, one a cycle from each of two banks
     barrier          from the last arrival at a barrier to the release
     defer            cycles behind a barrier in which other instructions still issue; after as many as `barrier` they do
                      again, if their warp still waits
@@ -161,7 +158,6 @@ class Figures:
     value            more until MATCH.ANY has its result, for each different value after the first
     copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
     copy_ways        … and half of what each of its transactions takes
-    skipped          how much earlier than a result the scoreboard of an instruction that no thread executes is back
     sleep            what NANOSLEEP takes beyond the time that it names
     global_cost      transactions' worth of time that a global access takes of the slots,
     global_latency   and from there until the result of a global load may be used, where no model of the caches says it
@@ -238,7 +234,7 @@ H200 = Figures(
         "service": Figure(2, "measured", STREAMS),
         "result": Figure(14, "measured", STREAMS),
         "operands": Figure(5, "measured", STREAMS),
-        "operands_far": Figure(5, "measured", STORES),
+        "reads": Figure(7, "measured", OPERANDS),
         "fence_entered": Figure(4, "measured", STREAMS),
         "fence": Figure(8, "measured", STREAMS),
         "branch": Figure(10, "measured", STREAMS),
@@ -254,7 +250,6 @@ H200 = Figures(
         "code_farthest": Figure(195, "measured", CODE),
         "code_apart": Figure(18, "measured", CODE),
         "code_apart_l2": Figure(44, "measured", CODE),
-        "operand_window": Figure(3, "measured", CODE),
         "barrier": Figure(14, "measured", LATENCY),
         "defer": Figure(8, "measured", SEQUENCES),
         "join": Figure(6, "measured", LATENCY),
@@ -263,7 +258,6 @@ H200 = Figures(
         "value": Figure(11, "measured", CLOCK),
         "copy": Figure(5, "measured", LATENCY),
         "copy_ways": Figure(3, "measured", LATENCY),
-        "skipped": Figure(3, "measured", STREAMS),
         "sleep": Figure(75, "measured", LATENCY),
         "global_cost": Figure(6, "measured", STREAMS),
         "global_latency": Figure(600, "assumed", ASSUMED),

@@ -135,7 +135,7 @@ def request(
     if far == REMOTE:
         path.requests[number].sectors = sectors_of(carray(pointer(context.asked), 1, _MEMO)[0])
     path.requests[number].write, path.requests[number].read = row.write, row.read
-    path.requests[number].fetches = row.fetches
+    path.requests[number].fetches, path.requests[number].reads = row.fetches, t + f.reads + row.apart
     if row.copies and active:
         path.requests[number].copies = 1
         waiting.behind.copies[w, STARTED] += 1
@@ -191,9 +191,14 @@ def issue(
         warp.state = BLOCKED
         return OK
     sm.busy[warp.core, -1] += 1
-    warp.ready = t + row.stall + row.more
+    late = read(sm, warp.core, row, t)
+    if late:
+        sm.held[warp.core] = t + 1 + late
+        for other in range(warp.core, len(sm.warps), SUB_CORES):
+            if sm.warps[other].ready > t:
+                sm.warps[other].ready += late
+    warp.ready = t + row.stall + row.more + late
     waiting.wake[w] = warp.ready
-    read(sm, warp.core, row, t)
     begins = t
     if row.kind == BARRIER and active:
         path.sub_cores[warp.core].last = -1  # after a barrier the youngest warp goes first
@@ -230,7 +235,7 @@ def issue(
     elif row.kind == VARIABLE or row.kind == MEMORY:
         watch(sm, waiting, w, row.write, i, SIGNALS if row.behind == TRIES else OTHER)
         watch(sm, waiting, w, row.read, i, OTHER)
-        done = begins + latency if active else t + latency - f.skipped
+        done = (begins if active else t) + latency
         if row.behind == TRIES:
             done = max(done, due(waiting.behind, warp.place, named) + f.signal)
             warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)

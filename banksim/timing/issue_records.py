@@ -80,6 +80,8 @@ class IssueRow(Protocol):
     inverted: Integer
     even: Integer
     odd: Integer
+    even_slack: Integer
+    odd_slack: Integer
     alone: Integer
     blocks: Integer
 
@@ -122,6 +124,7 @@ class Multiprocessor(NamedTuple):
     latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
     asked: npt.NDArray[np.int64]  # by sub-core: when it issued its last request to global memory,
     reading: npt.NDArray[np.int64]  # … and for how many cycles that reads registers, every other one
+    held: npt.NDArray[np.int64]  # by sub-core: the cycle until which it issues nothing, since registers come late
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued

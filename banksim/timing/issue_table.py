@@ -73,6 +73,8 @@ CODE = np.dtype(  # what is passed on has the width that requests have it in: el
         ("inverted", "i4"),
         ("even", "i4"),  # of integers and floats: how many registers of even numbers it reads, each once,
         ("odd", "i4"),  # … and of odd ones
+        ("even_slack", "i4"),  # … for how many cycles the bank of even ones may be busy yet without a delay
+        ("odd_slack", "i4"),
         ("alone", "i4"),  # whether the sub-core issues nothing in the cycle before
         ("blocks", "i4"),  # cycles for which it holds the pipes of integers and of floats besides its own
     ]
@@ -112,6 +114,7 @@ _TABLE = {
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
     "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
+    "FCHK": Unit(XU, 8, 26),
     "F2F.F32.F64 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
     "FRND.F64": Unit(XU, 9, 19),
     "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
@@ -145,6 +148,8 @@ tests/data/timing/h200_loops.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
+DIRECT = 3
+"""How many cycles sooner a constant comes whose address needs no register (tests/data/timing/h200_latencies.npz)."""
 LATER = {"cas": 5, "SHFL": 1}
 """By op or opcode: how many cycles later than that of a load the result comes."""
 
@@ -157,7 +162,9 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         c = control(i)
         sources = slots(i)
         if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, DOUBLE):
-            row["even"], row["odd"] = reads(i, {slot: n for slot, n in sources.items() if kept.get(slot) != n})
+            fresh = {slot: n for slot, n in sources.items() if kept.get(slot) != n}
+            row["even"], row["odd"] = reads(i, fresh)
+            row["even_slack"], row["odd_slack"] = (slack(fresh, parity) for parity in (0, 1))
         kept = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
@@ -185,6 +192,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         elif counted or unit(i) is not ANYTHING_ELSE:
             for field, value in unit(i)._asdict().items():
                 row[field] = value
+            if i.name == "LDC" and not any(part.kind == "R" for o in i.operands[1:] for part in o.parts):
+                row["latency"] -= DIRECT
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
                 row["matches"] = i.operands[0].number
@@ -277,6 +286,13 @@ def slots(i: Instruction) -> dict[int, int]:
 WIDE = "IMAD.WIDE", "IMAD.HI"
 ADDEND = 2
 """Its place among the sources of a multiplication."""
+
+
+def slack(sources: dict[int, int], parity: int) -> int:
+    """How many cycles a bank of registers may be busy yet without delaying an instruction that reads of it."""
+    of_bank = {number for number in sources.values() if number & 1 == parity}
+    addend = ADDEND in sources and sources[ADDEND] & 1 == parity
+    return 2 if len(of_bank) == 1 else 1 if len(of_bank) == 2 and not addend else 0
 
 
 def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:

@@ -101,6 +101,7 @@ class One:
             latest=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
             asked=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
             reading=np.zeros(shared_memory_path.SUB_CORES, np.int64),
+            held=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),

@@ -23,7 +23,6 @@ from banksim.timing.global_memory import (
     ACROSS,
     NEAR,
     REMOTE,
-    STORED,
     GlobalMemory,
     has_room,
     held,
@@ -49,6 +48,7 @@ REQUEST = np.dtype(
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
         ("later", "i8"),  # cycles until the result beyond those of shared memory
+        ("reads", "i8"),  # the cycle in which it has read its registers, if it enters the pool at once
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
         ("far", "i8"),  # what it does to global memory
         ("copies", "i8"),  # whether it is an asynchronous copy
@@ -266,7 +266,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     path.pool[one.pool] = row
     one.pool += 1
     warp = request.warp
-    settle(waiting, warp, request.read, t + f.operands + (f.operands_far if request.far == STORED else 0))
+    settle(waiting, warp, request.read, max(t + f.operands, request.reads))
     if not request.parts:
         settle(waiting, warp, request.write, t + f.operands)
     waiting.queued[warp] -= 1
@@ -326,7 +326,7 @@ def offer(
     row = path.free[one.free]
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
-    request.far, request.copies = NEAR, 0
+    request.far, request.copies, request.reads = NEAR, 0, 0
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

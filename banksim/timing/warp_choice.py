@@ -53,20 +53,18 @@ def pipe_of(sm: Multiprocessor, core: Integer, row: IssueRow) -> Integer:
 
 
 @inlined
-def read_from(sm: Multiprocessor, f: Numbers, core: Integer, row: IssueRow) -> Integer:
-    """The cycle from which on an instruction may issue so that the banks give its registers within their window."""
-    even = sm.banks[core, 0] + min(row.even - f.operand_window, 0)
-    odd = sm.banks[core, 1] + min(row.odd - f.operand_window, 0)
-    return max(even if row.even else 0, odd if row.odd else 0)
-
-
-@inlined
-def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> None:
-    """Hold the banks for the registers of an instruction that issues at cycle t."""
+def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> Integer:
+    """Hold the banks for the registers of an instruction that issues at cycle t. Returns for how many cycles it keeps
+    its sub-core from going on: until the banks give all of them within their window."""
+    even = sm.banks[core, 0] - t - row.even_slack
+    odd = sm.banks[core, 1] - t - row.odd_slack
+    late: Integer = max(even if row.even else 0, odd if row.odd else 0)
+    late = max(late, 0)
     if row.even:
-        sm.banks[core, 0] = max(sm.banks[core, 0], t) + row.even
+        sm.banks[core, 0] = max(sm.banks[core, 0], t + late) + row.even
     if row.odd:
-        sm.banks[core, 1] = max(sm.banks[core, 1], t) + row.odd
+        sm.banks[core, 1] = max(sm.banks[core, 1], t + late) + row.odd
+    return late
 
 
 @inlined
@@ -121,11 +119,6 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
     if (row.even or row.odd) and 0 < since <= sm.reading[warp.core] and since & 1 == 0:
         waiting.wake[w] = t + 1
         return False
-    if row.even or row.odd:
-        begins = read_from(sm, f, warp.core, row)
-        if begins > t:
-            waiting.wake[w] = begins
-            return False
     if row.kind == MEMORY and place > t and (not row.far or warp.turn >= BEHIND):
         warp.refused = 1
         return False
@@ -139,6 +132,9 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
     longest, and the youngest of several."""
     best: Integer = -1
     if waiting.soon[s] > t:
+        return best
+    if sm.held[s] > t:
+        waiting.soon[s] = sm.held[s]
         return best
     best_key: Integer = NEVER
     soon: Integer = NEVER

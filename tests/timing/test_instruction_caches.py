@@ -15,7 +15,7 @@ from banksim.architectures.latencies import H200
 from banksim.kernels.kernel import BYTES, Instruction, Operand
 from banksim.timing.instruction_caches import LINE, InstructionCaches, fetched, new_caches, turn
 from banksim.timing.issue_table import code_table
-from banksim.timing.warp_choice import read, read_from
+from banksim.timing.warp_choice import read
 from helpers.places import DATA
 
 NUMBERS = H200.numbers()
@@ -118,12 +118,10 @@ def test_registers_of_one_bank_are_read_one_after_the_other(sequence: list[Any],
     sm: Any = SimpleNamespace(banks=np.zeros((4, 2), np.int64), pipes=np.zeros(16, np.int64))
     t = 0
     for row in code_table(kernel):
-        if row["even"] or row["odd"]:
-            t = max(t, int(read_from(sm, NUMBERS, 0, RowOf(row))))
         t = max(t, int(sm.pipes[row["pipe"]]))
-        read(sm, 0, RowOf(row), t)
+        late = int(read(sm, 0, RowOf(row), t))
         sm.pipes[row["pipe"]] = t + row["interval"]
-        t += int(row["stall"])
+        t += int(row["stall"]) + late
     assert t / len(code) == pytest.approx(measured, rel=0.03)
 
 
@@ -132,6 +130,7 @@ class RowOf:
 
     def __init__(self, row: np.void) -> None:
         self.even, self.odd = int(row["even"]), int(row["odd"])
+        self.even_slack, self.odd_slack = int(row["even_slack"]), int(row["odd_slack"])
 
 
 def test_convergence_takes_as_long_where_no_thread_has_left() -> None:

@@ -1,4 +1,4 @@
-"""Barriers one after another in straight code, beside what one H200 took from each to the next."""
+"""Straight code that reads the clock in between, of 1 to 32 warps, beside the clocks of one H200."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from helpers.places import DATA
 
 
 @cache
-def recorded() -> tuple[dict[str, np.ndarray], Any]:
-    with np.load(DATA / "timing" / "h200_barriers.npz") as file:
-        arrays = dict(file)
-    return arrays, decode(arrays["cubin"].tobytes())
+def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
+    """Of each sequence the arrays with its clocks, and the kernel."""
+    found = {}
+    for name in ("h200_barriers", "h200_operands", "h200_latencies"):
+        with np.load(DATA / "timing" / f"{name}.npz") as file:
+            arrays = dict(file)
+        kernels = decode(arrays["cubin"].tobytes())
+        found |= {str(name): (arrays, kernels[kernel]) for name, kernel in arrays["kernels"]}
+    return found
 
 
 def simulated(name: str, active: int) -> np.ndarray:
     """Clocks (warp, n) of the last pass."""
-    arrays, kernels = recorded()
     clocks = np.zeros((3, 32, 16), np.uint32)
     given = [clocks, np.zeros(1024, np.float32), np.uint32(active)]
-    kernel = kernels[dict(arrays["kernels"].tolist())[name]]
-    banksim.run(kernel, 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
+    banksim.run(recorded()[name][1], 1, 32 * active.bit_length(), given, dynamic_shared=40 * 1024, timing=True)
     return clocks[-1]
 
 
 def measured(name: str, active: int) -> np.ndarray:
-    arrays, _ = recorded()
+    arrays, _ = recorded()[name]
     return np.asarray(arrays["clocks"][(arrays["names"] == name) & (arrays["active"] == active)][0])
 
 
@@ -56,3 +59,21 @@ def test_a_load_returns_something_whatever_guards_its_result() -> None:
     loads = [row for row, i in zip(table, kernel.instructions, strict=True) if i.name == "LDS"]
     assert any(row["write"] < 0 for row in loads)
     assert all(row["returns"] for row in loads)
+
+
+@pytest.mark.parametrize("name", ["lds_r", "sts_read", "sts_read_r", "c_ldc", "c_fchk", "f_two"])
+def test_each_link_of_a_chain_of_one_warp_takes_what_it_took(name: str) -> None:
+    """Loads, stores whose registers are waited for, constants, FCHK."""
+    mine, theirs = (np.diff(clocks(name, 1)[0].astype(np.int64))[:8] for clocks in (simulated, measured))
+    assert mine.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(("name", "active"), [(f"f_{n}", 0xFF) for n in ("poly", "reg", "two", "imm", "odd")])
+def test_registers_that_come_late_delay_all_warps_of_a_sub_core(name: str, active: int) -> None:
+    """Two warps whose multiply-adds take turns: where one waits for a bank, the other's stall counts wait as well."""
+    assert abs(taken(simulated(name, active)) / taken(measured(name, active)) - 1) <= 0.015
+
+
+def taken(clocks: np.ndarray) -> float:
+    """Cycles from a warp's first clock to its tenth, of the mean warp."""
+    return float(np.mean(np.ptp(clocks[clocks[:, 0] > 0, :10].astype(np.int64), axis=1)))
