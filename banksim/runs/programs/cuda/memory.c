@@ -24,13 +24,12 @@
 #define APART 512ull
 #define LARGE (32ull << 20)
 #define SLOT_BYTES (1ull << 32) /* an allocation of more has several slots, whose addresses follow each other */
-#define QUARANTINE 2         /* so many freed allocations of a size are not given out again: uses of them are found */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory slots[BANKSIM_SLOTS];
 static unsigned used = BANKSIM_FIRST_SLOT; /* slots from here on have never been used */
 static unsigned freed[BANKSIM_SLOTS];      /* a queue, in the order in which they were freed */
-static unsigned freed_first, freed_count, reset_count; /* the first of it, since a reset, are given out again at once */
+static unsigned freed_first, freed_count;
 static off_t file_used = BANKSIM_SMALL_BYTES, variables_used = BANKSIM_FILE_BYTES / 2;
 static off_t small_used = BANKSIM_SMALL_BYTES / 4, small_end = BANKSIM_SMALL_BYTES / 2;
 
@@ -61,21 +60,12 @@ void *banksim_bytes(CUdeviceptr address) {
     return found ? banksim_whole_file + found->offset + (address - found->start) : (void *)address;
 }
 
-/* How many freed allocations of a size could be given out again. */
-static unsigned freed_of(size_t capacity) {
-    unsigned found = 0;
-    for (unsigned n = 0; n < freed_count; n++)
-        found += slots[freed[(freed_first + n) % BANKSIM_SLOTS]].capacity == capacity;
-    return found;
-}
-
-/* Takes the first freed allocation of the same size out of the queue, among the first so many; with `any_size`, the
-   first of any size. */
-static struct memory *reused(size_t capacity, bool any_size, unsigned among) {
-    for (unsigned n = 0; n < among; n++) {
+/* Takes the first freed allocation of the same size and kind out of the queue; with `any`, the first. So a program that
+   allocates and frees in turns has the same addresses again, as on a GPU, and its launches are repeats. */
+static struct memory *reused(size_t capacity, enum kind kind, bool any) {
+    for (unsigned n = 0; n < freed_count; n++) {
         unsigned number = freed[(freed_first + n) % BANKSIM_SLOTS];
-        if (slots[number].capacity != capacity && !any_size) continue;
-        reset_count -= n < reset_count;
+        if ((slots[number].capacity != capacity || slots[number].kind != kind) && !any) continue;
         for (; n; n--) freed[(freed_first + n) % BANKSIM_SLOTS] = freed[(freed_first + n - 1) % BANKSIM_SLOTS];
         freed_first = (freed_first + 1) % BANKSIM_SLOTS;
         freed_count--;
@@ -146,10 +136,10 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
     if (kind == VARIABLES)
         for (unsigned n = 1; n < BANKSIM_MODULE_SLOTS && !found; n++)
             if (!slots[n].capacity) found = &slots[n];
-    if (!found) found = reused(capacity, false, freed_of(capacity) >= QUARANTINE ? freed_count : reset_count);
+    if (!found) found = reused(capacity, kind, false);
     while (used < BANKSIM_SLOTS && slots[used].capacity) used++;
     if (!found && used < BANKSIM_SLOTS) found = &slots[used++];
-    if (!found) found = reused(capacity, true, freed_count);
+    if (!found) found = reused(capacity, kind, true);
     if (found && (found->capacity < capacity || small(found->capacity, found->kind) != small(capacity, kind)) &&
         !place(found, capacity, kind))
         return NULL;
@@ -329,7 +319,6 @@ void banksim_forget_memory(void) {
     pthread_mutex_unlock(&settling);
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].live && !slots[n].host) banksim_let_go(&slots[n]);
-    reset_count = freed_count;
 }
 
 /* ---- allocation */
