@@ -4,7 +4,6 @@ The first word of each call tells where its scalars are: 0 for their values in t
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from banksim.runs.programs.cublas_names import FUNCTIONS, SCALARS
 from banksim.runs.programs.libraries.calls import Array, Memory
 from banksim.runs.programs.libraries.matrices import (
     Call,
+    Scalar,
     as_asked,
     half,
     packed_places,
@@ -42,7 +42,7 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
 
 
 # ---- vectors. The parameters are those of the table in cublas_names.py.
-def axpy(c: Call, n: int, alpha: Any, x: int, incx: int, y: int, incy: int) -> None:
+def axpy(c: Call, n: int, alpha: Scalar, x: int, incx: int, y: int, incy: int) -> None:
     c.vector(y, n, incy)[:] += alpha * c.vector(x, n, incx)
 
 
@@ -55,7 +55,7 @@ def swap(c: Call, n: int, x: int, incx: int, y: int, incy: int) -> None:
     one[:], other[:] = other.copy(), one.copy()
 
 
-def scal(c: Call, n: int, alpha: Any, x: int, incx: int) -> None:
+def scal(c: Call, n: int, alpha: Scalar, x: int, incx: int) -> None:
     c.vector(x, n, incx)[:] *= alpha
 
 
@@ -77,7 +77,7 @@ def asum(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
     return c.result(np.abs(values).sum(), to, values.dtype)
 
 
-def extreme(find: Callable[[Array], Any]) -> Callable[..., bytes]:
+def extreme(find: Callable[[Array], Scalar]) -> Callable[..., bytes]:
     def function(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
         values = np.abs(parts(c.vector(x, n, incx))).sum(1)
         return c.result(find(values) + 1 if values.size else 0, to, np.int32)  # counted from 1, as in Fortran
@@ -85,34 +85,34 @@ def extreme(find: Callable[[Array], Any]) -> Callable[..., bytes]:
     return function
 
 
-def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Any, sine: Any) -> None:
+def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Scalar, sine: Scalar) -> None:
     one, other = c.vector(x, n, incx), c.vector(y, n, incy)
     one[:], other[:] = cosine * one + sine * other, cosine * other - np.conj(sine) * one
 
 
 # ---- matrices
-def gemv(c: Call, op: int, m: int, n: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+def gemv(c: Call, op: int, m: int, n: int, alpha: Scalar, a: int, lda: int, *rest: Scalar) -> None:
     times_vector(c, as_asked(c.matrix(a, m, n, lda), op), alpha, *rest)
 
 
-def gbmv(c: Call, op: int, m: int, n: int, kl: int, ku: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+def gbmv(c: Call, op: int, m: int, n: int, kl: int, ku: int, alpha: Scalar, a: int, lda: int, *rest: Scalar) -> None:
     times_vector(c, as_asked(c.band(a, m, n, kl, ku, lda), op), alpha, *rest)
 
 
-def times_vector(c: Call, matrix: Array, alpha: Any, x: int, incx: int, beta: Any, y: int, incy: int) -> None:
+def times_vector(c: Call, matrix: Array, alpha: Scalar, x: int, incx: int, beta: Scalar, y: int, incy: int) -> None:
     to = c.vector(y, matrix.shape[0], incy)
     to[:] = sum_of(alpha * (matrix @ c.vector(x, matrix.shape[1], incx)), beta, to)
 
 
-def symv(c: Call, uplo: int, n: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+def symv(c: Call, uplo: int, n: int, alpha: Scalar, a: int, lda: int, *rest: Scalar) -> None:
     times_vector(c, whole(c.matrix(a, n, n, lda), uplo, c.hermitian), alpha, *rest)
 
 
-def sbmv(c: Call, uplo: int, n: int, k: int, alpha: Any, a: int, lda: int, *rest: Any) -> None:
+def sbmv(c: Call, uplo: int, n: int, k: int, alpha: Scalar, a: int, lda: int, *rest: Scalar) -> None:
     times_vector(c, whole(c.half_band(a, n, k, lda, uplo), uplo, c.hermitian), alpha, *rest)
 
 
-def spmv(c: Call, uplo: int, n: int, alpha: Any, a: int, *rest: Any) -> None:
+def spmv(c: Call, uplo: int, n: int, alpha: Scalar, a: int, *rest: Scalar) -> None:
     times_vector(c, whole(c.packed(a, n, uplo), uplo, c.hermitian), alpha, *rest)
 
 
@@ -135,17 +135,17 @@ def by_triangle(c: Call, matrix: Array, uplo: int, op: int, diag: int, to: Array
     to[:] = solved(triangle, right, bool(uplo) != (op in (1, 2))) if c.solves else triangle @ right
 
 
-def ger(c: Call, m: int, n: int, alpha: Any, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
+def ger(c: Call, m: int, n: int, alpha: Scalar, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
     other = c.vector(y, n, incy)
     c.matrix(a, m, n, lda)[:] += alpha * np.outer(c.vector(x, m, incx), other.conj() if c.conjugate else other)
 
 
-def syr(c: Call, uplo: int, n: int, alpha: Any, x: int, incx: int, a: int, lda: int = 0) -> None:
+def syr(c: Call, uplo: int, n: int, alpha: Scalar, x: int, incx: int, a: int, lda: int = 0) -> None:
     one = c.vector(x, n, incx)[:, None]
     add_to_half(c, uplo, n, alpha * (one @ c.turned(one)), a, lda)
 
 
-def syr2(c: Call, uplo: int, n: int, alpha: Any, x: int, incx: int, y: int, incy: int, a: int, lda: int = 0) -> None:
+def syr2(c: Call, uplo: int, n: int, alpha: Scalar, x: int, incx: int, y: int, incy: int, a: int, lda: int = 0) -> None:
     one, other = c.vector(x, n, incx)[:, None], c.vector(y, n, incy)[:, None]
     add_to_half(c, uplo, n, c.both(alpha, one, other), a, lda)
 
@@ -161,8 +161,8 @@ def add_to_half(c: Call, uplo: int, n: int, values: Array, a: int, lda: int) -> 
 
 
 def symm(
-    c: Call, side: int, uplo: int, m: int, n: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
-    ldc: int,
+    c: Call, side: int, uplo: int, m: int, n: int, alpha: Scalar, a: int, lda: int, b: int, ldb: int,
+    beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     size = n if side else m
     one, other = whole(c.matrix(a, size, size, lda), uplo, c.hermitian), c.matrix(b, m, n, ldb)
@@ -171,36 +171,36 @@ def symm(
 
 
 def syrk(
-    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, beta: Any, to: int, ldc: int
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Scalar, a: int, lda: int, beta: Scalar, to: int, ldc: int
 ) -> None:
     one = c.stored(a, (n, k), lda, op)
     sum_in_half(c, uplo, n, alpha * (one @ c.turned(one)), beta, to, ldc)
 
 
 def syr2k(
-    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
-    ldc: int,
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Scalar, a: int, lda: int, b: int, ldb: int,
+    beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
     sum_in_half(c, uplo, n, c.both(alpha, one, other), beta, to, ldc)
 
 
 def syrkx(
-    c: Call, uplo: int, op: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any, to: int,
-    ldc: int,
+    c: Call, uplo: int, op: int, n: int, k: int, alpha: Scalar, a: int, lda: int, b: int, ldb: int,
+    beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
     sum_in_half(c, uplo, n, alpha * (one @ c.turned(other)), beta, to, ldc)
 
 
-def sum_in_half(c: Call, uplo: int, n: int, values: Array, beta: Any, to: int, ldc: int) -> None:
+def sum_in_half(c: Call, uplo: int, n: int, values: Array, beta: Scalar, to: int, ldc: int) -> None:
     into = c.matrix(to, n, n, ldc)
     put_half(into, c.real_diagonal(sum_of(values, beta, whole(into, uplo, c.hermitian))), uplo)
 
 
 def trmm(
-    c: Call, side: int, uplo: int, op: int, diag: int, m: int, n: int, alpha: Any, a: int, lda: int, b: int, ldb: int,
-    to: int = 0, ldc: int = 0,
+    c: Call, side: int, uplo: int, op: int, diag: int, m: int, n: int, alpha: Scalar, a: int, lda: int, b: int,
+    ldb: int, to: int = 0, ldc: int = 0,
 ) -> None:  # fmt: skip
     size = n if side else m
     triangle = c.matrix(a, size, size, lda)
@@ -213,8 +213,8 @@ def trmm(
 
 
 def gemm3m(
-    c: Call, opa: int, opb: int, m: int, n: int, k: int, alpha: Any, a: int, lda: int, b: int, ldb: int, beta: Any,
-    to: int, ldc: int,
+    c: Call, opa: int, opb: int, m: int, n: int, k: int, alpha: Scalar, a: int, lda: int, b: int, ldb: int,
+    beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other, into = c.stored(a, (m, k), lda, opa), c.stored(b, (k, n), ldb, opb), c.matrix(to, m, n, ldc)
     into[:] = sum_of(alpha * (one @ other), beta, into)
@@ -229,8 +229,8 @@ def tpttr(c: Call, uplo: int, n: int, a: int, to: int, ldb: int) -> None:
 
 
 def geam(
-    c: Call, opa: int, opb: int, m: int, n: int, alpha: Any, a: int, lda: int, beta: Any, b: int, ldb: int, to: int,
-    ldc: int,
+    c: Call, opa: int, opb: int, m: int, n: int, alpha: Scalar, a: int, lda: int, beta: Scalar, b: int,
+    ldb: int, to: int, ldc: int,
 ) -> None:  # fmt: skip
     total = np.zeros((m, n), c.dtype)
     for factor, address, leading, op in ((alpha, a, lda, opa), (beta, b, ldb, opb)):

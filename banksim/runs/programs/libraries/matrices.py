@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from banksim.runs.programs.libraries.calls import Array, Memory
+
+Scalar = Any
+"""A number of a function's type, or what NumPy made of it."""
 
 
 class Call:
@@ -18,13 +22,13 @@ class Call:
         self.memory, self.on_device, self.dtype = memory, bool(on_device), dtype
         self.hermitian, self.conjugate, self.solves = name.startswith("h"), name.endswith("c"), name[2:3] == "s"
 
-    def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Any:
+    def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Scalar:
         """That of two words: its bits, or its address."""
         if self.on_device:
             return self.memory.array(words[0], 1, dtype)[0]
         return np.frombuffer(np.array(words, np.int64).tobytes(), dtype)[0]
 
-    def result(self, value: Any, address: int, dtype: Any = None) -> bytes:
+    def result(self, value: Scalar, address: int, dtype: npt.DTypeLike | None = None) -> bytes:
         if self.on_device:
             self.memory.array(address, 1, dtype or self.dtype)[0] = value
             return b""
@@ -64,7 +68,7 @@ class Call:
         """The matrix; with +0 for the imaginary parts of a Hermitian one's diagonal."""
         return np.where(np.eye(len(matrix), dtype=bool), matrix.real + 0j, matrix) if self.hermitian else matrix
 
-    def both(self, alpha: Any, one: Array, other: Array) -> Array:
+    def both(self, alpha: Scalar, one: Array, other: Array) -> Array:
         """alpha · one · otherᵀ and its transpose (or its adjoint)."""
         first: Array = alpha * (one @ self.turned(other))
         return first + self.turned(first)
@@ -87,13 +91,15 @@ def as_asked(matrix: Array, operation: int) -> Array:
     return turned.conj() if operation in (2, 3) else turned
 
 
-def stored(m: Memory, address: int, shape: tuple[int, int], leading: int, operation: int, dtype: Any) -> Array:
+def stored(
+    m: Memory, address: int, shape: tuple[int, int], leading: int, operation: int, dtype: npt.DTypeLike
+) -> Array:
     """A matrix of `shape`; if an operation is asked for, its transpose lies in memory."""
     rows, columns = shape[::-1] if operation in (1, 2) else shape
     return as_asked(m.matrix(address, rows, columns, leading, dtype), operation)
 
 
-def sum_of(product: Any, beta: Any, before: Array) -> Any:
+def sum_of(product: Scalar, beta: Scalar, before: Array) -> Scalar:
     """product + beta · before. Where beta is 0, what was there before is not read: it may be NaN."""
     return product if beta == 0 else product + beta * before
 
