@@ -28,7 +28,7 @@ def test_requests_of_one_kind_have_the_counts_of_the_scalar_rule(
 ) -> None:
     """Wherever they lie: within what a key holds of an address, at its end, and beyond."""
     op, width = data.draw(st.sampled_from([kind for kind in kinds(arch=arch) if kind[0] not in COPIES]))
-    some = data.draw(st.lists(cases([(op, width)]), min_size=1, max_size=5))
+    some = data.draw(st.lists(cases(((op, width),)), min_size=1, max_size=5))
     last = max(max(case.address) for case in some) + width
     far = data.draw(st.sampled_from([0, (END - last) // 256 * 256, END - 256, END]))
     rows = [some[k % len(some)] for k in range(REQUESTS + 9)]
