@@ -17,6 +17,7 @@ N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     
 """
 
 import json
+import math
 import mmap
 import os
 import select
@@ -39,6 +40,7 @@ from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.programs import device, statuses
+from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.launches import RequestsWriter, Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule, linked
@@ -57,7 +59,7 @@ REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_T
 """What functions that are not provided return, where it is not cudaErrorNotSupported."""
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
-POSTED, END = ord("G"), ord("E")
+LAUNCHED, POSTED, END = map(ord, "LGE")
 PATIENCE = 1.0
 """Seconds that a program waits for a launch that uses memory which it sees: the kernel may wait for the program."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
@@ -96,12 +98,13 @@ class Process:
         self.received = bytearray()
         """Of messages that are not handled yet."""
         self.last = b""
-        """The last message, if it posted a launch."""
+        """The last message, if it posted a launch and all launches are counted alike."""
         self.last_launch: tuple[Launch, Shape, Options, RequestsWriter | None, tuple[str, ...]] | None = None
-        self.posted, self.began = False, 0.0
-        """Whether the program does not wait for the launch that is executed; and when it began to."""
+        self.posted, self.patience = False, math.inf
+        """Whether the program does not wait for the launch that is executed; and the time until which it does."""
         self.ended_with: tuple[int, bytes] = statuses.SUCCESS, b""
-        """The first error of the launches that were posted, behind which none is executed, and what they printed."""
+        """The first error of launches that the program has not been told yet, behind which none is executed, and what
+        they printed."""
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         self.stack = DEFAULT_STACK
         connection.sendall(HEAD.pack(statuses.SUCCESS, 0))
@@ -122,25 +125,28 @@ class Process:
         self.options, kind = replace(self.program.options, progress=self.step), 0
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
-            "L": self.launch, "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free,
-            "J": self.link,
+            "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free, "J": self.link,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
-            "G": self.post, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
+            "G": self.launch, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
         }  # fmt: skip
         try:
             while True:
                 self.last = self.last if kind == POSTED else b""
                 kind, size = HEAD.unpack(self.receive(HEAD.size))
                 content = self.receive(size)
+                self.posted, self.repeats.waits, self.patience = kind == POSTED, True, math.inf
                 if chr(kind) in told:
                     told[chr(kind)](content)
                     continue
-                status, answer = self.end() if kind == END else self.answered(asked[chr(kind)], content)
-                if chr(kind) == "L" and self.posted:  # it was answered
-                    self.ended_with = status, answer
-                    continue
+                if kind == LAUNCHED:
+                    self.patience = time.monotonic() + PATIENCE
+                    self.launch(content)
+                    if self.posted:  # it was answered
+                        continue
+                ends = kind in (LAUNCHED, END)
+                status, answer = self.end() if ends else self.answered(asked[chr(kind)], content)
                 self.connection.sendall(HEAD.pack(status, len(answer)) + answer)
         except (EOFError, ConnectionError):
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
@@ -287,25 +293,21 @@ class Process:
         module = self.modules[int.from_bytes(content[:8], "little")]
         return module.described(module.kernel(content[8:].decode())).encode()
 
-    def post(self, content: bytes) -> None:
-        self.posted = True
+    def launch(self, content: bytes) -> None:
         status, output = self.ended_with
-        known = self.repeats.done_again() if content == self.last else None
-        if known and self.last_launch:
+        if status:
+            return
+        if content == self.last and self.last_launch and (known := self.repeats.done_again(self.last_launch[0])):
             self.program.launches.execute(*self.last_launch, execute=lambda *_: known)
-        elif not status:
-            self.last = content
-            status, more = self.answered(self.launched, content)
-            self.ended_with = status, output + more
+            return
+        self.last = content if self.program.launches.choice == Choice() else b""
+        status, more = self.answered(self.launched, content)
+        self.ended_with = status, output + more
 
     def end(self) -> tuple[int, bytes]:
-        """How the launches ended that were posted."""
+        """How the launches ended so far."""
         found, self.ended_with = self.ended_with, (statuses.SUCCESS, b"")
         return found
-
-    def launch(self, content: bytes) -> bytes:
-        self.posted, self.repeats.waits, self.began = False, True, time.monotonic()
-        return b"" if self.ended_with[0] else self.launched(content)
 
     def launched(self, content: bytes) -> bytes:
         number, gx, gy, gz, bx, by, bz, *cluster, shared, _, size, _ = LAUNCH.unpack_from(content)
@@ -351,8 +353,8 @@ class Process:
         """Is called while a launch is executed, which need not go on once its program has ended."""
         if self.program.ending.is_set() or (has_ended(self.connection) and self.waited()):
             raise KeyboardInterrupt
-        if not self.posted and self.repeats.shared and time.monotonic() - self.began > PATIENCE:
-            self.posted, self.repeats.waits = True, False
+        if self.repeats.shared and time.monotonic() > self.patience:
+            self.posted, self.repeats.waits, self.patience = True, False, math.inf
             self.connection.sendall(HEAD.pack(statuses.NOT_READY, 0))
         if self.tick:
             self.tick(blocks, instructions)

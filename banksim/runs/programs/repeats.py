@@ -126,8 +126,9 @@ class Repeats:
     wait: int = 0
     patience: int = 64
     hits: int = 0
+    last: Launch | None = None
     same: Run | Called | None = None
-    """What was known of the last launch, if that left memory as it was: right behind it the same one does the same."""
+    """What was known of the `last` launch, if that left memory as it was: right behind it that one does the same."""
     waits: bool = True
     """Whether the program waits for the launch that is executed, and writes nothing to what it sees."""
 
@@ -136,7 +137,7 @@ class Repeats:
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
         """Execute a launch, or do what is known of it."""
-        self.same = None
+        self.last, self.same = launch, None
         told = tells_what_it_writes(launch.kernel) and counts_alone(options) and has_one_thread(self.connection)
         followed = told and self.follows and not self.wait and len(self.memory) <= MOST_BUFFERS
         followed = followed and launch.apart and depends_on_memory_alone(launch.kernel)
@@ -181,10 +182,11 @@ class Repeats:
         self.credit += SHARE * done.seconds
         return done, done.used
 
-    def done_again(self) -> Run | None:
-        """What the last launch did, if it does the same again where nothing was asked for in between."""
-        known = isinstance(self.same, Run) and not self.shared and has_one_thread(self.connection)
-        return self.same if known else None  # type: ignore[return-value]
+    def done_again(self, launch: Launch) -> Run | None:
+        """What a launch did, if it is the last one and does the same again where nothing was asked for in between."""
+        if launch is not self.last or not isinstance(self.same, Run) or self.shared:
+            return None
+        return self.same if has_one_thread(self.connection) else None
 
     def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, set[int] | None]:
         """Execute a launch; and the allocations that it wrote to, None if it wrote beyond them as well."""

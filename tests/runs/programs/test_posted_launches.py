@@ -4,13 +4,14 @@ import json
 import math
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs import executable, process, repeats
+from banksim.runs.options import Options
+from banksim.runs.programs import executable, process, repeats, unseen
 from banksim.runs.programs.process import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -33,10 +34,17 @@ __global__ void serve(volatile int *order, volatile int *answer) {
         __syncthreads();
     }
 }
+__global__ void pure(int *to, const int *from) {
+    __shared__ int s[64];
+    for (int k = 0; k < 40; k++) s[threadIdx.x ^ 1] = from[threadIdx.x] + k;
+    __syncthreads();
+    to[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
+__global__ void wait_and_say(volatile int *order) { while (!*order); printf("first\\n"); }
 int main(int argc, char **argv) {
     int *p, *seen, n;
     const char *how = argv[1];
-    cudaMalloc(&p, 4096);
+    cudaMalloc(&p, 1 << 15);
     if (!strcmp(how, "pinned")) cudaMallocHost(&seen, 4096);
     for (n = 1; n < 4; n++) add<<<1, 32>>>(p, !strcmp(how, "fault") && n == 2 ? 1 << 29 : 0, n);
     if (!strcmp(how, "file")) fclose(fopen(argv[2], "w"));
@@ -51,6 +59,25 @@ int main(int argc, char **argv) {
         order[0] = argc > 2 ? n : -1;
         if (argc > 2) _exit(3);
         printf("%d %d\\n", order[1], cudaDeviceSynchronize());
+    }
+    for (int k = 0; !strcmp(how, "two") && k < 30; k++) {
+        add<<<1, 32>>>(p, 0, 0);
+        for (n = 0; n < 3; n++) pure<<<64, 64>>>(p + 64, p);
+    }
+    if (!strcmp(how, "later")) {
+        cudaMallocHost(&seen, 4096);
+        cudaMalloc(&seen, 64 * 64 * 4);
+        pure<<<64, 64>>>(seen, p);
+        usleep(200000);
+        printf("%d ", cudaMemcpy(&n, seen, 4, cudaMemcpyDeviceToHost));
+        printf("%d %d\\n", n, cudaDeviceSynchronize());
+    }
+    if (!strcmp(how, "two print")) {
+        cudaMallocHost(&seen, 4096);
+        wait_and_say<<<1, 1>>>(seen);
+        *(volatile int *)seen = 1;
+        say<<<1, 1>>>(p);
+        cudaDeviceSynchronize();
     }
     if (!strcmp(how, "child")) { if (!fork()) exit(0); wait(NULL); }
     if (!strcmp(how, "print")) { say<<<1, 1>>>(p); add<<<1, 32>>>(p, 0, 5); printf("host\\n"); say<<<1, 1>>>(p); }
@@ -78,10 +105,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
 def run_once(program: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     """(what the program printed, its status, its launches)"""
 
-    def run(*arguments: str) -> tuple[str, int, int]:
+    def run(*arguments: str, options: Sequence[str] = (), kernel: str = "") -> tuple[str, int, int]:
         report = tmp_path / "report.json"
-        status = main(["run", "--json", "--output", str(report), program, *arguments])
-        return capfd.readouterr().out, status, json.loads(report.read_text())["launches"]
+        status = main(["run", "--json", "--output", str(report), *options, program, *arguments])
+        found = json.loads(report.read_text())
+        launches = sum(one["launches"] for one in found["kernels"] if kernel in one["kernel"])
+        return capfd.readouterr().out, status, launches
 
     return run
 
@@ -123,6 +152,22 @@ def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(process, "PATIENCE", 0.05)
     assert run("orders") == ("25 0\n", 0, 4)
     assert run("orders", "and leave")[1] == 3
+    assert run("two print") == ("first\nkernel 6\n", 0, 5)
+
+
+def test_the_program_waits_for_what_it_asks_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long launches take that were not executed before."""
+    settle = unseen.Unseen.settle
+
+    def slowly(waiting: unseen.Unseen, options: Options) -> None:
+        if options.progress:
+            options.progress(0, 0)
+        settle(waiting, options)
+
+    monkeypatch.setattr(process, "PATIENCE", 0.1)
+    monkeypatch.setattr(unseen, "is_small", lambda launch: False)
+    monkeypatch.setattr(unseen.Unseen, "settle", slowly)
+    assert run("later") == ("0 45 0\n", 0, 4)
 
 
 def test_the_same_launch_right_behind_one_that_changed_nothing_is_known(
@@ -139,3 +184,6 @@ def test_the_same_launch_right_behind_one_that_changed_nothing_is_known(
     monkeypatch.setattr(Process, "launched", noted)
     assert run("same") == ("8\n", 0, 403)
     assert len(looked_at) < 40
+    assert run("same", options=["-s", "200"]) == ("8\n", 0, 203)
+    monkeypatch.setattr(unseen, "is_small", lambda launch: False)
+    assert run("two", kernel="pure") == ("", 0, 90)

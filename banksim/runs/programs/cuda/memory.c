@@ -273,7 +273,7 @@ void banksim_launch(const void *message, size_t size, bool prints) {
     if (seen || prints) {
         struct answer answer = banksim_ask('L', message, size);
         if (answer.status == CUDA_ERROR_NOT_READY) banksim_post(NULL, 0); /* the kernel may wait for the program */
-        else banksim_pending = answer.status;
+        else if (answer.status) banksim_pending = answer.status;
         banksim_print(answer.bytes, answer.size);
         free(answer.bytes);
     } else {
