@@ -148,6 +148,20 @@ static void products(cublasHandle_t h) {
     NEAR(d[8], d[0] * d[3] + d[1] * d[4] + d[2] * d[5]);
 }
 
+// What a call read is changed, and what it wrote, before the same call comes again.
+static void again(cublasHandle_t h) {
+    float *x = on_device(numbers<float>(8, 1)), *y = on_device(numbers<float>(8, 2)), sum;
+    for (int k = 0; k < 9; k++) {
+        auto from = std::vector<float>(8, 1.f + k % 3), to = std::vector<float>(8, 7.f);
+        OK(cudaMemcpy(x, from.data(), 32, cudaMemcpyHostToDevice));
+        OK(cublasSasum(h, 8, x, 1, &sum));
+        NEAR(sum, 8 * from[0]);
+        OK(cudaMemcpy(y, to.data(), 32, cudaMemcpyHostToDevice));
+        OK(cublasScopy(h, 8, x, 1, y, 1));
+        NEAR(on_host(y, 8)[5], from[5]);
+    }
+}
+
 static void streams(cublasHandle_t h) {
     cudaStream_t stream;
     cudaGraph_t graph;
@@ -218,7 +232,7 @@ int main(int argc, char **argv) {
     cublasHandle_t h;
     OK(cublasCreate(&h));
     const char *what = argc > 1 ? argv[1] : "";
-    if (!*what) vectors(h), products(h), streams(h), randoms(), printf("done\n");
+    if (!*what) vectors(h), again(h), products(h), streams(h), randoms(), printf("done\n");
     if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSrotmg(h, 1, 2, 3)));
     if (!strcmp(what, "outside")) {
         float *d = on_device(std::vector<float>(8, 1.f)), one = 1;

@@ -80,6 +80,7 @@ unsigned banksim_ordinal(const struct memory *memory); /* the number of an alloc
 /* banksim executes a launch while the program goes on, and one whose counts it knows only when somebody sees what it
    wrote. The program waits where it sees memory that launches use, and for what a kernel `prints`. */
 void banksim_launch(const void *message, size_t size, bool prints);
+struct answer banksim_call(const void *message, size_t size); /* of a library's function; what it wrote waits as well */
 void banksim_sees_memory(void); /* from now on it does */
 void banksim_settle(void); /* before anything but a launch reads memory */
 void banksim_settle_to_change(CUdeviceptr to); /* before it changes the allocation that holds this byte */

@@ -222,7 +222,7 @@ void banksim_let_go(struct memory *memory) {
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 static bool launched; /* since memory was settled last */
 static bool seen;     /* the program itself sees memory that launches use */
-static struct memory *told; /* the last allocation that banksim was told of since a launch, because it changes */
+static struct memory *told; /* the last allocation that banksim was told of since a launch or a call, because it changes */
 static struct memory *kept[64];
 static unsigned kept_count;
 
@@ -267,6 +267,21 @@ static void settle_freed(void) {
     pthread_mutex_unlock(&settling);
 }
 
+static void may_change_memory(void) {
+    launched = true;
+    told = NULL;
+}
+
+struct answer banksim_call(const void *message, size_t size) {
+    banksim_settle();
+    pthread_mutex_lock(&settling);
+    struct answer answer = {0};
+    if (!banksim_pending) answer = banksim_ask('X', message, size);
+    may_change_memory();
+    pthread_mutex_unlock(&settling);
+    return answer;
+}
+
 void banksim_launch(const void *message, size_t size, bool prints) {
     settle_freed();
     pthread_mutex_lock(&settling);
@@ -279,8 +294,7 @@ void banksim_launch(const void *message, size_t size, bool prints) {
     } else {
         banksim_post(message, size);
     }
-    launched = true;
-    told = NULL;
+    may_change_memory();
     pthread_mutex_unlock(&settling);
 }
 
