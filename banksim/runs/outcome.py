@@ -97,14 +97,9 @@ class Run(Reported):
         return doubts.together((run.kernel, run.launch.doubts) for run in self.executions or (self,))
 
     @property
-    def notes_of_launch(self) -> tuple[str, ...]:
-        """What a launch on a GPU also needs in the host's code, and where it was out of bounds."""
-        return (*self.launch.notes, *self.out_of_bounds)
-
-    @property
     def notes(self) -> tuple[str, ...]:
-        """Those of the launch, and where its counts are not sure."""
-        return (*self.notes_of_launch, *doubts.all_notes(self.doubtful))
+        """What it needs of the host's code on a GPU, where it was out of bounds, and where its counts are not sure."""
+        return (*self.launch.notes, *self.out_of_bounds, *doubts.all_notes(self.doubtful))
 
     @property
     def output(self) -> str:

@@ -16,6 +16,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.architectures.bank_rules import architectures
 from banksim.errors import InputError
+from banksim.runs.programs.launches import KernelLaunches, Shape
 from banksim.runs.programs.numba_hooks import simulated
 from helpers.commands import out_of
 from helpers.places import KERNELS
@@ -97,7 +98,7 @@ def test_an_unknown_variable_is_named() -> None:
 
 
 def test_more_than_48_kib_of_shared_memory() -> None:
-    """A launch by a program needs what numba-cuda never calls; where there is no program, a note says so."""
+    """A launch needs what numba-cuda never calls. A note says so where no program launches: one without it fails."""
 
     @cuda.jit
     def far(out: Any) -> None:
@@ -107,8 +108,12 @@ def test_more_than_48_kib_of_shared_memory() -> None:
 
     out = np.zeros(12_000, np.float32)
     assert banksim.run(far, 1, 1, [out], dynamic_shared=49152).notes == ()
-    (note,) = banksim.run(far, 1, 1, [out], dynamic_shared=49153).notes
+    asks = banksim.run(far, 1, 1, [out], dynamic_shared=49153)
+    (note,) = asks.notes
     assert "cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, 49153)" in note
+    of_program = KernelLaunches("far", (), asks.judged)
+    of_program.add(asks, Shape((1, 1, 1), (1, 1, 1), 49153))
+    assert of_program.notes == ()
     with simulated(architectures("sm_90")), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         far[1, 1, 0, 49152](out)

@@ -110,7 +110,8 @@ class KernelLaunches:
     findings: tuple[Finding, ...] = ()
     findings_lost: int = 0
     hints: tuple[Hint, ...] = ()
-    notes_of_launches: tuple[str, ...] = ()
+    out_of_bounds: tuple[str, ...] = ()
+    """What passes on a GPU too. Without what hosts have to ask for: without that no program's launch comes so far."""
     doubts: dict[str, tuple[Kernel, Doubts]] = field(default_factory=dict)
     """Where its counts are not sure, by the architecture of the code."""
     kernel: Kernel | None = None
@@ -120,7 +121,7 @@ class KernelLaunches:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.notes_of_launches, *all_notes(self.doubts))
+        return (*self.out_of_bounds, *all_notes(self.doubts))
 
     def add(self, run: Run, shape: Shape) -> None:
         counted = id(run.counts), id(run.judged), id(run.cycles), id(run.findings)
@@ -152,7 +153,7 @@ class KernelLaunches:
         self.findings = by_lines([*self.findings, *run.findings])
         self.findings_lost += run.findings_lost
         self.hints = self.hints or run.hints
-        self.notes_of_launches = tuple(dict.fromkeys([*self.notes_of_launches, *run.notes_of_launch]))
+        self.out_of_bounds = tuple(dict.fromkeys([*self.out_of_bounds, *run.out_of_bounds]))
         self.doubts = together([*self.doubts.values(), *run.doubtful.values()])
         judged = (repeated(one, times) for one in run.judged)
         self.judged = tuple(map(in_order, map(merge, self.judged, judged)))

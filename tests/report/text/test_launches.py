@@ -78,12 +78,12 @@ def test_every_line_can_be_shown() -> None:
     assert "No conflict on 1 other line: kernels/stencil.py:12" in report("main.py", made, 100, "none").plain
 
 
-def test_what_a_launch_is_unsure_of_is_told_with_its_kernel() -> None:
+def test_what_is_noted_of_a_launch_is_told_with_its_kernel() -> None:
     made = launches(["stencil", "copy"], ["sm_90"])
-    made.kernels[1].notes_of_launches = ("From line 3 on it is not established what runs.",)
-    assert "copy: From line 3 on it is not established what runs." in report("main.py", made, 100).plain.splitlines()
+    made.kernels[1].out_of_bounds = ("Line 3 is out of bounds.",)
+    assert "copy: Line 3 is out of bounds." in report("main.py", made, 100).plain.splitlines()
     page = html(made.judged, "main.py", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
-    assert "copy: From line 3 on it is not established what runs." in page
+    assert "copy: Line 3 is out of bounds." in page
 
 
 def test_a_launch_that_ended_by_an_error_is_named() -> None:
