@@ -1,7 +1,7 @@
 """cuBLAS's functions as one table, and what is generated from it for the stand-in (cuda/include, cuda/libraries).
 
 libraries/cublas.py, which computes them, reads `FUNCTIONS` as well. A parameter with `!` is written to; one with `~` is
-real, whatever the function's type; one with `#` is an int.
+real, whatever the function's type; one with `#` is an int. Of a leading dimension the least is told, as C.
 """
 
 from __future__ import annotations
@@ -22,72 +22,86 @@ S D Sc Dz    : nrm2 asum         : n x incx result~!
 Is Id Ic Iz  : amax amin         : n x incx result#!
 S D C Z      : rot               : n x! incx y! incy cosine~ sine
 Cs Zd        : rot               : n x! incx y! incy cosine~ sine~
-S D C Z      : gemv              : op m n alpha a lda x incx beta y! incy
-S D C Z      : gbmv              : op m n kl ku alpha a lda x incx beta y! incy
-S D C Z      : symv              : uplo n alpha a lda x incx beta y! incy
-C Z          : hemv              : uplo n alpha a lda x incx beta y! incy
-S D          : sbmv              : uplo n k alpha a lda x incx beta y! incy
-C Z          : hbmv              : uplo n k alpha a lda x incx beta y! incy
+S D C Z      : gemv              : op m n alpha a lda>=m x incx beta y! incy
+S D C Z      : gbmv              : op m n kl ku alpha a lda>=kl+ku+1 x incx beta y! incy
+S D C Z      : symv              : uplo n alpha a lda>=n x incx beta y! incy
+C Z          : hemv              : uplo n alpha a lda>=n x incx beta y! incy
+S D          : sbmv              : uplo n k alpha a lda>=k+1 x incx beta y! incy
+C Z          : hbmv              : uplo n k alpha a lda>=k+1 x incx beta y! incy
 S D          : spmv              : uplo n alpha a x incx beta y! incy
 C Z          : hpmv              : uplo n alpha a x incx beta y! incy
-S D C Z      : trmv trsv         : uplo op diag n a lda x! incx
-S D C Z      : tbmv tbsv         : uplo op diag n k a lda x! incx
+S D C Z      : trmv trsv         : uplo op diag n a lda>=n x! incx
+S D C Z      : tbmv tbsv         : uplo op diag n k a lda>=k+1 x! incx
 S D C Z      : tpmv tpsv         : uplo op diag n a x! incx
-S D          : ger               : m n alpha x incx y incy a! lda
-C Z          : geru gerc         : m n alpha x incx y incy a! lda
-S D C Z      : syr               : uplo n alpha x incx a! lda
-C Z          : her               : uplo n alpha~ x incx a! lda
+S D          : ger               : m n alpha x incx y incy a! lda>=m
+C Z          : geru gerc         : m n alpha x incx y incy a! lda>=m
+S D C Z      : syr               : uplo n alpha x incx a! lda>=n
+C Z          : her               : uplo n alpha~ x incx a! lda>=n
 S D          : spr               : uplo n alpha x incx a!
 C Z          : hpr               : uplo n alpha~ x incx a!
-S D C Z      : syr2              : uplo n alpha x incx y incy a! lda
-C Z          : her2              : uplo n alpha x incx y incy a! lda
+S D C Z      : syr2              : uplo n alpha x incx y incy a! lda>=n
+C Z          : her2              : uplo n alpha x incx y incy a! lda>=n
 S D          : spr2              : uplo n alpha x incx y incy a!
 C Z          : hpr2              : uplo n alpha x incx y incy a!
-S D C Z      : symm              : side uplo m n alpha a lda b ldb beta c! ldc
-C Z          : hemm              : side uplo m n alpha a lda b ldb beta c! ldc
-S D C Z      : syrk              : uplo op n k alpha a lda beta c! ldc
-C Z          : herk              : uplo op n k alpha~ a lda beta~ c! ldc
-S D C Z      : syr2k syrkx       : uplo op n k alpha a lda b ldb beta c! ldc
-C Z          : her2k herkx       : uplo op n k alpha a lda b ldb beta~ c! ldc
-S D C Z      : trmm              : side uplo op diag m n alpha a lda b ldb c! ldc
-S D C Z      : trsm              : side uplo op diag m n alpha a lda b! ldb
-C Z          : gemm3m            : opa opb m n k alpha a lda b ldb beta c! ldc
-S D C Z      : trttp             : uplo n a lda b!
-S D C Z      : tpttr             : uplo n a b! ldb
-S D C Z      : geam              : opa opb m n alpha a lda beta b ldb c! ldc
-S D C Z      : dgmm              : side m n a lda x incx c! ldc
+S D C Z      : symm              : side uplo m n alpha a lda>=side?n:m b ldb>=m beta c! ldc>=m
+C Z          : hemm              : side uplo m n alpha a lda>=side?n:m b ldb>=m beta c! ldc>=m
+S D C Z      : syrk              : uplo op n k alpha a lda>=TURNED(op)?k:n beta c! ldc>=n
+C Z          : herk              : uplo op n k alpha~ a lda>=TURNED(op)?k:n beta~ c! ldc>=n
+S D C Z      : syr2k syrkx       : uplo op n k alpha a lda>=TURNED(op)?k:n b ldb>=TURNED(op)?k:n beta c! ldc>=n
+C Z          : her2k herkx       : uplo op n k alpha a lda>=TURNED(op)?k:n b ldb>=TURNED(op)?k:n beta~ c! ldc>=n
+S D C Z      : trmm              : side uplo op diag m n alpha a lda>=side?n:m b ldb>=m c! ldc>=m
+S D C Z      : trsm              : side uplo op diag m n alpha a lda>=side?n:m b! ldb>=m
+C Z          : gemm3m            : opa opb m n k alpha a lda>=TURNED(opa)?k:m b ldb>=TURNED(opb)?n:k beta c! ldc>=m
+S D C Z      : trttp             : uplo n a lda>=n b!
+S D C Z      : tpttr             : uplo n a b! ldb>=n
+S D C Z      : geam              : opa opb m n alpha a lda>=TURNED(opa)?n:m beta b ldb>=TURNED(opb)?n:m c! ldc>=m
+S D C Z      : dgmm              : side m n a lda>=m x incx c! ldc>=m
 """
 SCALARS = ("alpha", "beta", "cosine", "sine")
 TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex"}
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
 OF_PREFIX = {"Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
 ENUMERATIONS = {
-    "uplo": "cublasFillMode_t",
-    "side": "cublasSideMode_t",
-    "diag": "cublasDiagType_t",
-    **dict.fromkeys(("op", "opa", "opb"), "cublasOperation_t"),
+    "uplo": ("cublasFillMode_t", 2),
+    "side": ("cublasSideMode_t", 2),
+    "diag": ("cublasDiagType_t", 2),
+    **dict.fromkeys(("op", "opa", "opb"), ("cublasOperation_t", 4)),
 }
+"""Their types, and how many values they have."""
+SIZES = ("m", "n", "k", "kl", "ku")
 IN_MEMORY = ("x", "y", "a", "b", "c", "result")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """`kind`: the letter of the type of a number, or `int`; `written`: whether it points to what is written."""
+    """`kind`: the letter of the type of a number, or `int`; `written`: whether it points to what is written; `least`: C
+    code of the least value of a leading dimension."""
 
     name: str
     kind: str
     written: bool
+    least: str
 
     @staticmethod
     def read(word: str, kind: str) -> Parameter:
+        word, _, least = word.partition(">=")
         name = word.rstrip("!~#")
-        return Parameter(name, "int" if "#" in word else REAL[kind] if "~" in word else kind, "!" in word)
+        return Parameter(name, "int" if "#" in word else REAL[kind] if "~" in word else kind, "!" in word, least)
 
     @property
     def declaration(self) -> str:
         if self.name in IN_MEMORY or self.name in SCALARS:
             return f"{'' if self.written else 'const '}{TYPES.get(self.kind, self.kind)} *{self.name}"
-        return f"{ENUMERATIONS.get(self.name, 'int')} {self.name}"
+        return f"{ENUMERATIONS.get(self.name, ('int', 0))[0]} {self.name}"
+
+    @property
+    def condition(self) -> str:
+        """What it is, or cuBLAS refuses the call; as C."""
+        if self.name in ENUMERATIONS:
+            return f"(unsigned){self.name} < {ENUMERATIONS[self.name][1]}"
+        if self.name in SIZES:
+            return f"{self.name} >= 0"
+        return f"LEADS({self.name}, {self.least})" if self.least else self.name
 
     @property
     def words(self) -> str:
@@ -113,15 +127,19 @@ class Function:
 
     @property
     def definition(self) -> str:
-        needed = [one.name for one in self.parameters if one.name in (*SCALARS, "result")]
-        answer = "result, sizeof *result" if "result" in needed else "NULL, 0"
+        names, needed = [one.name for one in self.parameters], [*SCALARS, "result"]
+        if "a" in names:  # of vectors alone a size may be negative, and means nothing
+            needed += [*SIZES, *ENUMERATIONS, *(one.name for one in self.parameters if one.least)]
+            needed += ["incx", "incy"] * (self.base != "dgmm")
+        checks = [one.condition for one in self.parameters if one.name in needed]
+        answer = "result, sizeof *result" if "result" in names else "NULL, 0"
         words = ", ".join(one.words for one in self.parameters)
-        return f'{self.prototype} {{ NEED({" && ".join(needed) or "h"}); RESULT("{self.name}", {answer}, {words}); }}'
+        return f'{self.prototype} {{ NEED({" && ".join(checks) or "h"}); RESULT("{self.name}", {answer}, {words}); }}'
 
 
 def functions() -> Iterator[Function]:
     for line in TABLE.strip().splitlines():
-        types, bases, parameters = (part.split() for part in line.split(":"))
+        types, bases, parameters = (part.split() for part in line.split(" : "))
         for base, prefix in product(bases, types):
             kind = OF_PREFIX.get(prefix, prefix[-1].upper())
             yield Function(prefix + base, base, kind, tuple(Parameter.read(word, kind) for word in parameters))

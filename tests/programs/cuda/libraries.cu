@@ -162,6 +162,30 @@ static void again(cublasHandle_t h) {
     }
 }
 
+// As cuBLAS's guide says; of vectors alone a size below one means nothing.
+static void refused(cublasHandle_t h) {
+    const auto no = CUBLAS_OP_N, t = CUBLAS_OP_T;
+    const auto low = CUBLAS_FILL_MODE_LOWER;
+    float *a = on_device(numbers<float>(64, 1)), *b = on_device(numbers<float>(64, 2)), one = 1, sum = 5;
+    OK(cublasSaxpy(h, -1, &one, nullptr, 1, nullptr, 1));
+    OK(cublasSasum(h, 4, a, -1, &sum));
+    NEAR(sum, 0);
+    OK(cublasSgemv(h, no, 0, 4, &one, a, 1, b, 1, &one, b, 1));
+    IS(cublasSaxpy(h, 4, nullptr, a, 1, b, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemv(h, no, 4, 4, &one, a, 4, b, 0, &one, b, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemv(h, no, 4, -1, &one, a, 4, b, 1, &one, b, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemv(h, (cublasOperation_t)9, 4, 4, &one, a, 4, b, 1, &one, b, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemm(h, t, no, 4, 4, 8, &one, a, 4, b, 8, &one, b, 4), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemm(h, no, no, 4, 4, -1, &one, a, 4, b, 4, &one, b, 4), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSgemmStridedBatched(h, no, no, 2, 2, 2, &one, a, 2, 4, b, 2, 4, &one, b, 2, 4, -1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSsbmv(h, low, 4, 3, &one, a, 3, b, 1, &one, b, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSsyrk(h, (cublasFillMode_t)7, no, 4, 2, &one, a, 4, &one, b, 4), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSsyrk(h, low, t, 4, 8, &one, a, 4, &one, b, 4), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSetPointerMode(h, (cublasPointerMode_t)5), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasGetStream(h, nullptr), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasSger(nullptr, 4, 4, &one, a, 1, b, 1, b, 4), CUBLAS_STATUS_NOT_INITIALIZED);
+}
+
 static void streams(cublasHandle_t h) {
     cudaStream_t stream;
     cudaGraph_t graph;
@@ -232,7 +256,7 @@ int main(int argc, char **argv) {
     cublasHandle_t h;
     OK(cublasCreate(&h));
     const char *what = argc > 1 ? argv[1] : "";
-    if (!*what) vectors(h), again(h), products(h), streams(h), randoms(), printf("done\n");
+    if (!*what) vectors(h), again(h), refused(h), products(h), streams(h), randoms(), printf("done\n");
     if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSrotmg(h, 1, 2, 3)));
     if (!strcmp(what, "outside")) {
         float *d = on_device(std::vector<float>(8, 1.f)), one = 1;

@@ -25,6 +25,8 @@ class Memory:
     def array(self, address: int, count: int, dtype: npt.DTypeLike) -> Array:
         """The values from an address on. InputError if they do not lie within one allocation of the device."""
         kind = np.dtype(dtype)
+        if count <= 0:
+            return np.zeros(0, kind)
         size = count * kind.itemsize
         slot, byte = PROGRAM.place_of(address)
         if slot >= len(self.buffers) or not self.buffers[slot].data.size:
@@ -37,9 +39,10 @@ class Memory:
         return buffer.data[byte : byte + size].view(kind)
 
     def vector(self, address: int, count: int, step: int, dtype: npt.DTypeLike) -> Array:
-        """`count` values that lie `step` apart. With a step below zero they begin at the last place, as in BLAS."""
+        """`count` values that lie `step` apart. With a step below zero they begin at the last place, as in BLAS; with a
+        step of zero all are the first."""
         if count <= 0 or step == 0:
-            return np.zeros(0, dtype)
+            return np.repeat(self.array(address, min(count, 1), dtype), max(count, 0))
         values = self.array(address, (count - 1) * abs(step) + 1, dtype)
         return values[::step]
 

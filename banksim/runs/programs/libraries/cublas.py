@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from banksim.errors import UnsupportedError
 from banksim.runs.programs.cublas_names import FUNCTIONS, SCALARS
 from banksim.runs.programs.libraries.calls import Array, Memory
 from banksim.runs.programs.libraries.matrices import (
@@ -37,6 +38,9 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
         call.scalar((next(given), next(given)), TYPES[one.kind]) if one.name in SCALARS else next(given)
         for one in function.parameters
     ]
+    steps = {one.name: value for one, value in zip(function.parameters, values, strict=True)}
+    if any(one.written and steps.get(f"inc{one.name}") == 0 for one in function.parameters):
+        raise UnsupportedError(f"{memory.what}: writes to a vector whose elements are one: which stays is not known")
     with np.errstate(all="ignore"):
         return COMPUTED_BY[function.base](call, *values) or b""
 
@@ -68,18 +72,20 @@ def dotc(c: Call, n: int, x: int, incx: int, y: int, incy: int, to: int) -> byte
 
 
 def nrm2(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
-    values = parts(c.vector(x, n, incx))
-    return c.result(np.linalg.norm(values.astype(np.float64)), to, values.dtype)
+    values = parts(c.vector(x, n if incx > 0 else 0, incx))
+    most = np.float64(np.abs(values).max(initial=0))
+    scale = most if 0 < most < np.inf else np.float64(1)  # squares of doubles may be beyond them
+    return c.result(scale * np.linalg.norm(values / scale), to, values.dtype)
 
 
 def asum(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
-    values = parts(c.vector(x, n, incx))
+    values = parts(c.vector(x, n if incx > 0 else 0, incx))
     return c.result(np.abs(values).sum(), to, values.dtype)
 
 
 def extreme(find: Callable[[Array], Scalar]) -> Callable[..., bytes]:
     def function(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
-        values = np.abs(parts(c.vector(x, n, incx))).sum(1)
+        values = np.abs(parts(c.vector(x, n if incx > 0 else 0, incx))).sum(1)
         return c.result(find(values) + 1 if values.size else 0, to, np.int32)  # counted from 1, as in Fortran
 
     return function
@@ -202,10 +208,13 @@ def trmm(
     c: Call, side: int, uplo: int, op: int, diag: int, m: int, n: int, alpha: Scalar, a: int, lda: int, b: int,
     ldb: int, to: int = 0, ldc: int = 0,
 ) -> None:  # fmt: skip
+    into = c.matrix(to or b, m, n, ldc or ldb)
+    if alpha == 0:  # neither matrix is read
+        into[:] = 0
+        return
     size = n if side else m
     triangle = c.matrix(a, size, size, lda)
     right = alpha * c.matrix(b, m, n, ldb)
-    into = c.matrix(to or b, m, n, ldc or ldb)
     if side:  # right · op(triangle) is the transpose of op(triangle)ᵀ · rightᵀ
         triangle = as_asked(half(triangle, uplo, diag), op).T
         uplo, op, into, right = int(bool(uplo) == (op in (1, 2))), 0, into.T, right.T

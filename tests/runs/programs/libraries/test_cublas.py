@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from banksim.errors import UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.runs.programs import libraries, standins
@@ -230,3 +231,32 @@ def test_complex_vectors_and_products(kind: str) -> None:
     to, number = c.copy(order="F"), {"C": 4, "Z": 5}[kind]
     call(f"{kind}gemm", 2, 0, N, N, N, alpha, a, number, N, 0, b, number, N, 0, beta, to, number, N, 0, 1, 68, 0)
     close(to, alpha * a.conj().T @ b + beta * c)
+
+
+def test_a_vector_whose_elements_lie_no_step_apart_is_one_number_again_and_again() -> None:
+    x, y = numbers("D", 3), numbers("D", 3, seed=2)
+    to = y.copy()
+    call("Daxpy", 3, np.float64(2), x, 0, to, 1)
+    close(to, y + 2 * x[0])
+    close(np.frombuffer(call("Ddot", 3, x, 0, y, 1, 0)), [x[0] * y.sum()])
+    with pytest.raises(UnsupportedError, match="Dcopy: writes to a vector"):
+        call("Dcopy", 3, x, 1, y, 0)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("Dnrm2", np.float64), ("Dasum", np.float64), ("Idamax", np.int32)])
+def test_sums_of_vectors_that_go_backwards_are_zero(name: str, dtype: type) -> None:
+    x = np.array([3.0, -4.0])
+    assert np.frombuffer(call(name, 2, x, 1, 0), dtype)[0] == {"Dnrm2": 5, "Dasum": 7, "Idamax": 2}[name]
+    assert np.frombuffer(call(name, 2, x, -1, 0), dtype)[0] == 0
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, np.inf, 0])
+def test_the_length_of_a_vector_is_found_where_its_squares_are_beyond_doubles(scale: float) -> None:
+    close(np.frombuffer(call("Dnrm2", 2, np.array([3.0, 4.0]) * scale, 1, 0)), [5 * scale])
+
+
+@pytest.mark.parametrize("name", ["Dtrsm", "Dtrmm"])
+def test_of_triangles_times_zero_nothing_is_read(name: str) -> None:
+    a, b, to = (np.full((2, 2), np.nan, order="F") for _ in range(3))
+    call(name, 0, LOWER, 0, 0, 2, 2, np.float64(0), a, 2, b, 2, *((to, 2) if name == "Dtrmm" else ()))
+    assert ((to if name == "Dtrmm" else b) == 0).all()

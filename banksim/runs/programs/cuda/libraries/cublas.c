@@ -34,25 +34,30 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version) {
+    if (!version) return CUBLAS_STATUS_INVALID_VALUE;
     *version = CUBLAS_VERSION;
     return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t size) { return CUBLAS_STATUS_SUCCESS; }
-#define FIELD(NAME, TYPE, MEMBER)                                       \
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t size) {
+    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+#define FIELD(NAME, TYPE, MEMBER, VALID)                                \
     cublasStatus_t cublasSet##NAME(cublasHandle_t handle, TYPE value) { \
         if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;              \
+        if (!(VALID)) return CUBLAS_STATUS_INVALID_VALUE;               \
         handle->MEMBER = value;                                         \
         return CUBLAS_STATUS_SUCCESS;                                   \
     }                                                                   \
     cublasStatus_t cublasGet##NAME(cublasHandle_t handle, TYPE *value) { \
         if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;              \
+        if (!value) return CUBLAS_STATUS_INVALID_VALUE;                 \
         *value = handle->MEMBER;                                        \
         return CUBLAS_STATUS_SUCCESS;                                   \
     }
-FIELD(Stream, cudaStream_t, stream)
-FIELD(PointerMode, cublasPointerMode_t, mode)
-FIELD(MathMode, cublasMath_t, math)
-FIELD(AtomicsMode, cublasAtomicsMode_t, atomics)
+FIELD(Stream, cudaStream_t, stream, true)
+FIELD(PointerMode, cublasPointerMode_t, mode, (unsigned)value < 2)
+FIELD(MathMode, cublasMath_t, math, true)
+FIELD(AtomicsMode, cublasAtomicsMode_t, atomics, (unsigned)value < 2)
 
 const char *cublasGetStatusName(cublasStatus_t status) {
     switch (status) {
@@ -127,6 +132,8 @@ static cublasStatus_t compute(cublasHandle_t handle, const char *name, const uin
 #define NEED(p)                                         \
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;       \
     if (!(p)) return CUBLAS_STATUS_INVALID_VALUE
+#define TURNED(op) ((op) == CUBLAS_OP_T || (op) == CUBLAS_OP_C)
+#define LEADS(ld, rows) ((ld) >= 1 && (ld) >= (rows))
 
 #include "banksim_cublas_defined.h"
 
@@ -154,7 +161,9 @@ static size_t scalar_size(cublasComputeType_t type, cudaDataType of_matrix) {
 }
 
 static cublasStatus_t product(cublasHandle_t h, const char *name, struct product p) {
-    NEED(p.alpha && p.beta);
+    NEED(p.alpha && p.beta && (unsigned)p.opa < 4 && (unsigned)p.opb < 4 && p.m >= 0 && p.n >= 0 && p.k >= 0);
+    NEED(p.count >= 0 && LEADS(p.lda, TURNED(p.opa) ? p.k : p.m) && LEADS(p.ldb, TURNED(p.opb) ? p.n : p.k) &&
+         LEADS(p.ldc, p.m));
     size_t size = scalar_size(p.compute, p.ctype);
     RESULT(name, NULL, 0, p.opa, p.opb, p.m, p.n, p.k, SCALAR_OF(p.alpha, size), POINTER(p.a), p.atype, p.lda, p.stridea,
            POINTER(p.b), p.btype, p.ldb, p.strideb, SCALAR_OF(p.beta, size), POINTER(p.c), p.ctype, p.ldc, p.stridec,
