@@ -70,11 +70,11 @@ class Times:
     unestimated: int = 0
     longest: Cycles | None = None
 
-    def add(self, cycles: Cycles, microseconds: float | None) -> None:
-        self.cycles += cycles.total
-        self.ideal += cycles.ideal
-        self.microseconds += microseconds or 0
-        self.unestimated += microseconds is None
+    def add(self, cycles: Cycles, microseconds: float | None, times: int = 1) -> None:
+        self.cycles += times * cycles.total
+        self.ideal += times * cycles.ideal
+        self.microseconds += times * (microseconds or 0)
+        self.unestimated += times * (microseconds is None)
         if self.longest is None or cycles.total > self.longest.total:
             self.longest = cycles
 
@@ -159,8 +159,7 @@ class KernelLaunches:
         self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
         if run.cycles is not None:
             self.times = self.times or Times()
-            for _ in range(times):
-                self.times.add(run.cycles, microseconds_of(run))
+            self.times.add(run.cycles, microseconds_of(run), times)
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from banksim import architecture
@@ -14,6 +15,7 @@ from banksim.report.text.program import report
 from banksim.requests.trace import Site
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
+from banksim.runs.programs import launches as programs
 from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
 from helpers.goldens import assert_golden
 
@@ -101,3 +103,28 @@ def test_a_launch_that_ended_by_an_error_is_named() -> None:
     others = launches(["copy"], ["sm_90"])
     others.failed = made.failed
     assert told in report("main.py", others, 100).plain.splitlines()
+
+
+def test_the_time_of_a_launch_that_comes_again_is_estimated_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program launches some kernels a hundred thousand times."""
+    asked = list[object]()
+
+    def microseconds_of(run: object) -> float:
+        asked.append(run)
+        return 1.5
+
+    monkeypatch.setattr(programs, "microseconds_of", microseconds_of)
+    one = launches([], ["sm_90"]).judged
+    spent = SimpleNamespace(total=30, ideal=20)
+    run = SimpleNamespace(
+        counts=np.ones((2, 1), np.int64), judged=one, cycles=spent, findings=(), findings_lost=0, hints=(),
+        partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
+        launch=SimpleNamespace(doubts={}),
+    )  # fmt: skip
+    found = KernelLaunches("again", (), one)
+    for _ in range(1000):
+        found.add(run, Shape((1, 1, 1), (32, 1, 1), 0))  # type: ignore[arg-type]
+    found.settle()
+    assert found.times
+    assert (found.times.cycles, found.times.ideal, found.times.microseconds) == (30000, 20000, 1500)
+    assert len(asked) == 2
