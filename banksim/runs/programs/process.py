@@ -55,8 +55,12 @@ LAUNCH = struct.Struct("<Q3I3I3I4I4x")
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
-REFUSED = {b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR"}
-"""What functions that are not provided return, where it is not cudaErrorNotSupported."""
+REFUSED = {
+    b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR", b"cuda": "cudaErrorNotSupported",
+    b"cu": "CUDA_ERROR_NOT_SUPPORTED",
+}  # fmt: skip
+"""What functions that are not provided return, by how their names begin. What has no name may be asked for by functions
+of the runtime or of the driver: cudaErrorNotSupported, which is the same number."""
 MOST_PREPARED = 256
 """Launches of a process that are kept as they were prepared, by their messages but for parameters."""
 LAUNCHED, POSTED, END = map(ord, "LGE")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
+from banksim.runs.programs.process import Process
 from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
@@ -125,6 +127,22 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
 def test_what_is_missing_or_wrong_is_named(what: str, said: str, capfd: Said) -> None:
     assert run(FEATURES, what) == 2
     assert capfd.readouterr() == ("", f"banksim: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("cudaIpcGetMemHandle", "cudaErrorNotSupported"),
+        ("cuIpcGetMemHandle", "CUDA_ERROR_NOT_SUPPORTED"),
+        ("cublasSrotg_v2", "CUBLAS_STATUS_NOT_SUPPORTED"),
+        ("curandSetQuasiRandomGeneratorDimensions", "CURAND_STATUS_TYPE_ERROR"),
+        ("a texture of sRGB", "cudaErrorNotSupported"),
+    ],
+)
+def test_what_is_missing_returns_its_librarys_error(name: str, status: str) -> None:
+    told = list[Exception]()
+    Process.missing(SimpleNamespace(program=SimpleNamespace(failed=told.append)), name.encode())  # type: ignore[arg-type]
+    assert [str(one) for one in told] == [f"{name}: not provided: it returned {status}"]
 
 
 def test_no_memory_of_the_host_is_one_line(capfd: Said) -> None:
