@@ -109,7 +109,8 @@ def conflicts(command: str, judged: Sequence[Conflicts], **more: object) -> dict
 
 
 def launches(program: str, status: int, found: Launches) -> dict[str, object]:
-    """Plain data: how a program ended, its kernels with their launches, and under `conflicts` all of them together."""
+    """Plain data: how a program ended, its kernels with their launches, and under `conflicts` all of them together.
+    By names of kernels, how many launches more were `not_counted`, as they were not chosen, or `ended_by_error`."""
     return conflicts(
         "run",
         found.judged,
@@ -117,6 +118,7 @@ def launches(program: str, status: int, found: Launches) -> dict[str, object]:
         status=status,
         launches=found.count,
         not_counted=dict(found.others),
+        ended_by_error=dict(found.failed),
         library_calls=dict(found.calls),
         code=found.code,
         judged_on_others_code=list(found.foreign),

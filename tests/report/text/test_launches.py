@@ -11,6 +11,7 @@ from banksim import architecture
 from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import Fault
 from banksim.report.html.conflicts import Told, html
+from banksim.report.json import launches as as_json
 from banksim.report.text.program import report
 from banksim.requests.trace import Site
 from banksim.runs.options import Options
@@ -98,11 +99,14 @@ def test_a_launch_that_ended_by_an_error_is_named() -> None:
 
     with pytest.raises(Fault):
         made.execute(launch, Shape((1, 1, 1), (32, 1, 1), 0), Options(), execute=execute)  # type: ignore[arg-type]
+    assert as_json("main.py", 1, made)["ended_by_error"] == {"stray": 1}
     told = "1 launch ended by an error, not counted: stray (1)"
     assert report("main.py", made, 100).plain.splitlines()[1:] == ["No launch came to its end.", told]
     others = launches(["copy"], ["sm_90"])
     others.failed = made.failed
     assert told in report("main.py", others, 100).plain.splitlines()
+    for found in (made, others):
+        assert told in html(found.judged, "main.py", Told(launches=found, plain=as_json("main.py", 1, found)))
 
 
 def test_the_time_of_a_launch_that_comes_again_is_estimated_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
