@@ -72,6 +72,12 @@ int main(int argc, char **argv) {
         printf("%d ", cudaMemcpy(&n, seen, 4, cudaMemcpyDeviceToHost));
         printf("%d %d\\n", n, cudaDeviceSynchronize());
     }
+    if (!strcmp(how, "query")) {
+        cudaMallocHost(&seen, 4096);
+        wait_and_say<<<1, 1>>>(seen);
+        for (n = 0; cudaStreamQuery(0) == cudaErrorNotReady; n++) seen[0] = n;
+        printf("%d %d\\n", n > 1, cudaStreamQuery(0));
+    }
     if (!strcmp(how, "two print")) {
         cudaMallocHost(&seen, 4096);
         wait_and_say<<<1, 1>>>(seen);
@@ -152,6 +158,7 @@ def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(process, "PATIENCE", 0.05)
     assert run("orders") == ("25 0\n", 0, 4)
     assert run("orders", "and leave")[1] == 3
+    assert run("query") == ("first\n1 0\n", 0, 4)
     assert run("two print") == ("first\nkernel 6\n", 0, 5)
 
 

@@ -2,6 +2,7 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,9 +139,8 @@ void banksim_tell(char kind, const void *bytes, size_t size) {
     pthread_mutex_unlock(&lock);
 }
 
-static struct answer answer_to(char kind, const void *bytes, size_t size) {
+static struct answer received(void) {
     uint64_t head[2];
-    send_message(kind, bytes, size);
     receive_all(head, sizeof head);
     struct answer answer = {(CUresult)head[0], head[1], banksim_resized(NULL, head[1] + 1)};
     receive_all(answer.bytes, answer.size);
@@ -148,29 +148,47 @@ static struct answer answer_to(char kind, const void *bytes, size_t size) {
     return answer;
 }
 
+static bool posted; /* launches, since banksim was last asked how they ended */
+static bool outlasted; /* one of them may wait for the program, which had waited for it */
+static bool asked;     /* how they end: the answer has not been read */
+
+static void collect(void) {
+    if (!posted) return;
+    if (!asked) send_message('E', "", 0);
+    struct answer answer = received();
+    posted = outlasted = asked = false;
+    if (answer.status) banksim_pending = answer.status;
+    banksim_print(answer.bytes, answer.size);
+    free(answer.bytes);
+}
+
 struct answer banksim_ask(char kind, const void *bytes, size_t size) {
     pthread_mutex_lock(&lock);
-    struct answer answer = answer_to(kind, bytes, size);
+    if (asked) collect();
+    send_message(kind, bytes, size);
+    struct answer answer = received();
     pthread_mutex_unlock(&lock);
     return answer;
 }
 
-static bool posted; /* launches, since banksim was last asked how they ended */
-
 void banksim_post(const void *bytes, size_t size) {
     pthread_mutex_lock(&lock);
+    if (asked) collect();
     if (size) send_message('G', bytes, size);
     posted = true;
+    outlasted |= !size;
     pthread_mutex_unlock(&lock);
 }
 
-static void collect(void) {
-    if (!posted) return;
-    struct answer answer = answer_to('E', "", 0);
-    posted = false;
-    if (answer.status) banksim_pending = answer.status;
-    banksim_print(answer.bytes, answer.size);
-    free(answer.bytes);
+bool banksim_is_waited_for(void) {
+    pthread_mutex_lock(&lock);
+    if (outlasted && !asked) {
+        send_message('E', "", 0);
+        asked = true;
+    }
+    bool waits = asked && poll(&(struct pollfd){.fd = server, .events = POLLIN}, 1, 0) == 0;
+    pthread_mutex_unlock(&lock);
+    return waits;
 }
 
 void banksim_collect(void) {

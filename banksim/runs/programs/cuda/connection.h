@@ -21,6 +21,7 @@ struct answer banksim_ask(char kind, const void *bytes, size_t size);
 void banksim_tell(char kind, const void *bytes, size_t size); /* there is no answer */
 void banksim_post(const void *bytes, size_t size); /* a launch, for which nobody waits yet; 0: an earlier one */
 void banksim_collect(void); /* waits for all launches; a fault of one of them is pending from now on */
+bool banksim_is_waited_for(void); /* by a launch that goes on and that the program no longer waits for */
 CUresult banksim_missing(const char *name); /* says once that a function is not provided */
 /* The host's memory for what the stand-ins keep. Where there is none, the program ends with one line that says so: not
    every function could return an error. */

@@ -153,7 +153,10 @@ CUresult cuStreamSynchronize(CUstream stream) {
     if (own(stream)->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return banksim_wait();
 }
-CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
+CUresult cuStreamQuery(CUstream stream) {
+    BEGIN();
+    return known(stream) && banksim_is_waited_for() ? CUDA_ERROR_NOT_READY : cuStreamSynchronize(stream);
+}
 #define TELLS(NAME, TYPE, FIELD)                                      \
     CUresult NAME(CUstream stream, TYPE *to) {                        \
         if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;         \
