@@ -22,7 +22,7 @@ from banksim.system import cache
 from banksim.system.writing import write
 
 CUDA, HOST = (".cu",), (".cpp", ".cxx", ".cc", ".c")
-"""Endings of sources. Those for the host's compiler alone are a program's only beside those of CUDA C++."""
+"""Endings of sources: of CUDA C++, and of those for the host's compiler alone."""
 PYTHON = (".py", ".pyw", ".ipynb")
 KERNELS = (".ptx", ".cubin", ".fatbin", ".cuh", ".cpp", ".cxx", ".cc")
 MACHINES = {62: "x86_64", 183: "aarch64"}
@@ -117,13 +117,12 @@ def called(word: str) -> str:
 
 
 def leading_sources(words: Sequence[str]) -> list[str]:
-    """The sources that the words begin with: .cu files, and files of C++ among them."""
+    """The sources that the words begin with: .cu files, and those of C and C++ that are there."""
 
     def is_source(word: str) -> bool:
         return Path(word).suffix in CUDA or (Path(word).suffix in HOST and Path(word).is_file())
 
-    found = [*takewhile(is_source, words)]
-    return found if any(Path(word).suffix in CUDA for word in found) else []
+    return [*takewhile(is_source, words)]
 
 
 # ---- CUDA C++

@@ -284,6 +284,9 @@ def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: Patch
     assert capfd.readouterr().out == "./answer missing.cpp 42\n"
     assert run("--list", "main.cpp", "answer.cu") == 0
     assert capfd.readouterr().out.startswith("k(")
+    (tmp_path / "answer.cpp").write_text("int answer() { return 43; }\n")
+    assert run("main.cpp", "answer.cpp", "word") == 0
+    assert capfd.readouterr().out == "./main word 43\n"
 
 
 def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:

@@ -45,7 +45,8 @@ class Call:
         found = np.zeros((rows, columns), self.dtype)
         rest = self.matrix(address, below + above + 1, columns, leading)
         for column in range(columns):
-            first, last = max(0, column - above), min(rows, column + below + 1)
+            first = min(rows, max(0, column - above))  # columns behind the last row have none
+            last = min(rows, column + below + 1)
             found[first:last, column] = rest[above - column + first : above - column + last, column]
         return found
 

@@ -260,3 +260,10 @@ def test_of_triangles_times_zero_nothing_is_read(name: str) -> None:
     a, b, to = (np.full((2, 2), np.nan, order="F") for _ in range(3))
     call(name, 0, LOWER, 0, 0, 2, 2, np.float64(0), a, 2, b, 2, *((to, 2) if name == "Dtrmm" else ()))
     assert ((to if name == "Dtrmm" else b) == 0).all()
+
+
+def test_a_band_ends_before_the_last_column() -> None:
+    some, stored = banded(numbers("D", 2, N), 0, 1)
+    x, to = numbers("D", N), np.zeros(2)
+    call("Dgbmv", 0, 2, N, 0, 1, np.float64(1), stored, 2, x, 1, np.float64(0), to, 1)
+    close(to, some @ x)
