@@ -30,5 +30,6 @@ repeats.py       launches that it repeats on the same memory
 contents.py      what its memory holds, where it held the same before
 unseen.py        launches whose results nobody has seen yet
 modules.py       a module that it loaded
+links.py         modules that it links at run time
 libraries/       what cuBLAS and cuRAND compute for it
 """

@@ -89,19 +89,20 @@ def cubin_of(image: bytes, arch: str, file: str) -> bytes:
     taken = taken_from(image, arch, file)
     if len(taken) == 1 and taken[0].kind != fat_binary.CUBIN:
         return assemble(taken[0].content(), arch, name=f"PTX of {file}")
-    return linked([image], arch, file)
+    return linked(parts_of(image, arch, file), arch)
 
 
-def linked(images: Sequence[bytes], arch: str, file: str) -> bytes:
-    """The cubin that linking makes of cubins, PTX, and what holds these: fat binaries, objects and libraries."""
-    parts = list[bytes]()
-    for image in images:
-        if is_cubin(image):
-            parts.append(image)
-        elif fat_binary.MAGIC in image:
-            parts += [relocatable(one, arch, f"PTX of {file}") for one in taken_from(image, arch, file)]
-        else:
-            parts.append(assemble(image, arch, ["-c"], file))
+def parts_of(image: bytes, arch: str, file: str) -> list[bytes]:
+    """What is to be linked of a cubin, PTX, or what holds these: a fat binary, an object or a library."""
+    if is_cubin(image):
+        return [image]
+    if fat_binary.MAGIC not in image:
+        return [assemble(image, arch, ["-c"], file)]
+    return [relocatable(one, arch, f"PTX of {file}") for one in taken_from(image, arch, file)]
+
+
+def linked(parts: Sequence[bytes], arch: str) -> bytes:
+    """The cubin that linking makes of cubins."""
     return parts[0] if len(parts) == 1 and not Elf(parts[0]).relocatable else link(parts, arch)
 
 

@@ -6,7 +6,7 @@ and bytes:
 A attributes of the device          M load a module       V place its variables     K what a kernel is
 I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
 C what the launches so far take     Y memory as it is         Z whether memory that is freed must stay
-J a cubin, linked of several images                             E the first error of launches, and what they printed
+J a cubin, linked of parts          U parts of an image         E the first error of launches, and what they printed
 
 and these are not:
 
@@ -39,11 +39,11 @@ from banksim.machine.driver_calls import HEAP_BYTES, Device
 from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
-from banksim.runs.programs import device, statuses
+from banksim.runs.programs import device, links, statuses
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.launches import RequestsWriter, Shape
 from banksim.runs.programs.mapped import Mapped
-from banksim.runs.programs.modules import LoadedModule, linked
+from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.shared import Shared
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
@@ -130,6 +130,7 @@ class Process:
         asked: dict[str, Callable[[bytes], bytes]] = {
             "A": self.attributes, "I": self.total, "M": self.load, "V": self.place, "K": self.function,
             "O": self.blocks, "X": self.library, "C": self.clock, "Y": self.settle, "Z": self.free, "J": self.link,
+            "U": self.add,
         }  # fmt: skip
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
@@ -170,9 +171,11 @@ class Process:
             return statuses.status_of(error), error.output.encode()
         except BanksimError as error:
             self.program.failed(error)
+            if isinstance(error, links.NotLinked):
+                return error.status, b""
             if isinstance(error, UnsupportedError):
                 return statuses.NOT_SUPPORTED, b""
-            return (statuses.NO_BINARY if answer in (self.load, self.link) else statuses.LAUNCH_FAILED), b""
+            return (statuses.NO_BINARY if answer == self.load else statuses.LAUNCH_FAILED), b""
         except KeyboardInterrupt:
             return statuses.UNKNOWN, b""
         except Exception as error:
@@ -278,13 +281,11 @@ class Process:
         lines += [f"V {at} {size} {name}" for name, at, size in module.variables]
         return "\n".join(lines).encode()
 
+    def add(self, content: bytes) -> bytes:
+        return links.added(content, self.program.launches.code, self.program.name)
+
     def link(self, content: bytes) -> bytes:
-        images = []
-        while content:
-            size = int.from_bytes(content[:8], "little")
-            images.append(content[8:][:size])
-            content = content[8 + size :]
-        return linked(images, self.program.launches.code, self.program.name)
+        return links.completed(content, self.program.launches.code)
 
     def place(self, content: bytes) -> bytes:
         number, slot = struct.unpack("<2Q", content)

@@ -1,4 +1,5 @@
-/* Linking at run time: images are kept as they come, and banksim links them with NVIDIA's own tools. */
+/* Linking at run time: banksim makes cubins of images as they come, and links them, with NVIDIA's own tools. Which errors
+   stay until the end is as one H200 had it. */
 #include "connection.h"
 
 #include <stdio.h>
@@ -6,8 +7,10 @@
 #include <string.h>
 
 struct CUlinkState_st {
-    char *images; /* each behind its size */
+    char *parts; /* each behind its size */
     size_t size;
+    bool refused;
+    CUresult failed;
     char *made;
 };
 
@@ -30,13 +33,20 @@ CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUli
 }
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name,
                        unsigned count, CUjit_option *options, void **values) {
+    BEGIN();
     if (!state || !data || !size || type >= CU_JIT_NUM_INPUT_TYPES) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t head = size;
-    state->images = banksim_resized(state->images, state->size + sizeof head + size);
-    memcpy(state->images + state->size, &head, sizeof head);
-    memcpy(state->images + state->size + sizeof head, data, size);
-    state->size += sizeof head + size;
-    return CUDA_SUCCESS;
+    char *message = banksim_resized(NULL, 1 + size);
+    message[0] = (char)type;
+    memcpy(message + 1, data, size);
+    struct answer answer = banksim_ask('U', message, 1 + size);
+    free(message);
+    if (answer.status) state->refused = true;
+    if (answer.status && (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_NVVM)) state->failed = answer.status;
+    state->parts = banksim_resized(state->parts, state->size + answer.size + 1);
+    memcpy(state->parts + state->size, answer.bytes, answer.size);
+    state->size += answer.size;
+    free(answer.bytes);
+    return answer.status;
 }
 CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned count,
                        CUjit_option *options, void **values) {
@@ -55,8 +65,9 @@ CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
 }
 CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size) {
     BEGIN();
-    if (!state || !cubin || !state->size) return CUDA_ERROR_INVALID_VALUE;
-    struct answer answer = banksim_ask('J', state->images, state->size);
+    if (!state || !cubin || (!state->size && !state->refused)) return CUDA_ERROR_INVALID_VALUE;
+    struct answer answer = {state->failed};
+    if (state->size && !state->failed) answer = banksim_ask('J', state->parts, state->size);
     free(state->made);
     *cubin = state->made = answer.bytes;
     if (size) *size = answer.size;
@@ -64,7 +75,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size) {
 }
 CUresult cuLinkDestroy(CUlinkState state) {
     if (!state) return CUDA_ERROR_INVALID_VALUE;
-    free(state->images);
+    free(state->parts);
     free(state->made);
     free(state);
     return CUDA_SUCCESS;

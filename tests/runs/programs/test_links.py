@@ -1,0 +1,26 @@
+"""Linking at run time."""
+
+from pathlib import Path
+
+from banksim.__main__ import main
+from helpers.fixtures import Said
+from helpers.places import PROGRAMS
+
+RECORDED = """\
+ptx 200/200 0/0 0/0 999/0 999/0 221/221
+text 200/200 200/0 200/0 999/0 999/0 221/221
+wrong 200/200 218/0 218/0 999/0 999/0 221/221
+unresolved 200/200 0/999 0/999 999/0 999/0 221/221
+elf 209/209 200/0 200/0 200/0 999/0 221/221
+archive 200/200 200/0 200/0 999/0 999/0 221/221
+"""
+"""What links.py printed on one H200 with driver 580.159.04."""
+
+
+def test_images_are_taken_and_refused_as_on_an_h200(tmp_path: Path, capfd: Said) -> None:
+    """What is wrong with them is told when they are added, not only when they are linked."""
+    assert main(["run", "--output", str(tmp_path / "report.txt"), "--whole", str(PROGRAMS / "cuda" / "links.py")]) == 2
+    said = capfd.readouterr()
+    assert said.out == RECORDED
+    assert "Not a name of any known instruction: 'rat'" in said.err
+    assert "Undefined reference to 'f'" in said.err
