@@ -383,6 +383,7 @@ def test_wrong_input_gets_one_line(request_: dict[str, Any], message: str) -> No
     ("wrong", "message"),
     [
         ({"address": 6}, "request 40, lane 0: address 6 is not a multiple of 4, the width of this ld"),
+        ({"address": 4 * LANE + 2}, "request 40, lane 0: address 2 is not a multiple of 4"),
         ({"width": 3}, "width 3: an access is"),
         ({"width": 16}, "request 40, lane 1: address 4 is not a multiple of 16"),
         ({"mask": 2**32}, "mask 4294967296 is outside"),

@@ -81,7 +81,7 @@ def may_be_free(record: Integer, masks: Integers) -> bool:
     for k in range(REQUESTS):
         every &= masks[k]
     part, all_give = field_of(record, PART), field_of(record, ROWS) == LANES - 1
-    here = record < ELSEWHERE and all_give and part > 1 and part == field_of(record, GROUPS)
+    here = record < ELSEWHERE and all_give and part == field_of(record, GROUPS)
     return bool(here and every == FULL_MASK)
 
 
