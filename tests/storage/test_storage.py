@@ -161,6 +161,24 @@ def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: Patch, sm
     assert same(whole(written), random_trace(1, 3500))
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"\x15",
+        b"\x19\x15\x00\x00",
+        b"\x15" + b"\xff" * 100_000,
+        b"\x1c" * 50,
+        b"\x15\x00\x15\x9c\x02\x15\x02\x1c\x00\x1c\x15\x40\x15\x00\x15\x06\x15\x06\x00\x00x",
+    ],
+    ids=["cut", "a list", "a number without end", "nested without end", "a checksum that is none"],
+)
+def test_page_headers_that_are_not_known_are_left_to_pyarrow(written: Path, page: bytes) -> None:
+    with pq.ParquetFile(written) as file:
+        group = file.metadata.row_group(0)
+        columns = [group.column(k).path_in_schema for k in range(group.num_columns)]
+        assert parquet_pages.addresses(lambda *_: page, group, columns.index("address.list.element"), 1000) is None
+
+
 @pytest.mark.parametrize("lists", [[31, 33], [16, 48], [0, 32, 32], [16, 16, 32], [64]])
 def test_lists_that_are_not_of_32_are_refused(tmp_path: Path, small_groups: None, lists: list[int]) -> None:
     """Though the file claims that they are, as a damaged one might."""
