@@ -74,9 +74,15 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(how, "query")) {
         cudaMallocHost(&seen, 4096);
+        cudaEvent_t before, behind;
+        cudaEventCreate(&before);
+        cudaEventCreate(&behind);
+        cudaEventRecord(before);
         wait_and_say<<<1, 1>>>(seen);
+        cudaEventRecord(behind);
+        int reached = cudaEventQuery(before), busy = cudaEventQuery(behind);
         for (n = 0; cudaStreamQuery(0) == cudaErrorNotReady; n++) seen[0] = n;
-        printf("%d %d\\n", n > 1, cudaStreamQuery(0));
+        printf("%d %d %d %d %d\\n", reached, busy, n > 1, cudaStreamQuery(0), cudaEventQuery(behind));
     }
     if (!strcmp(how, "two print")) {
         cudaMallocHost(&seen, 4096);
@@ -158,7 +164,7 @@ def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(process, "PATIENCE", 0.05)
     assert run("orders") == ("25 0\n", 0, 4)
     assert run("orders", "and leave")[1] == 3
-    assert run("query") == ("first\n1 0\n", 0, 4)
+    assert run("query") == ("first\n0 600 1 0 0\n", 0, 4)
     assert run("two print") == ("first\nkernel 6\n", 0, 5)
 
 

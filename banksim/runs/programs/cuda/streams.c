@@ -27,6 +27,7 @@ struct clock { /* as banksim.runs.programs.process writes it */
 struct CUevent_st {
     unsigned flags;
     bool recorded;
+    bool behind; /* a launch that waited for the program: when that ended is not known */
     struct clock at;
     CUgraph capture;
     CUstream origin;
@@ -244,9 +245,13 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
     BEGIN();
     if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
-    struct answer answer = banksim_ask('C', "", 0);
-    memcpy(&event->at, answer.bytes, sizeof event->at);
-    free(answer.bytes);
+    event->at = (struct clock){.unknown = UINT64_MAX};
+    event->behind = banksim_is_waited_for();
+    if (!event->behind) {
+        struct answer answer = banksim_ask('C', "", 0);
+        memcpy(&event->at, answer.bytes, sizeof event->at);
+        free(answer.bytes);
+    }
     event->recorded = true;
     event->capture = own(stream)->capture;
     event->origin = own(stream)->origin;
@@ -265,9 +270,12 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
 CUresult cuEventSynchronize(CUevent event) {
     BEGIN();
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
-    return banksim_wait();
+    return !event->behind && banksim_is_waited_for() ? CUDA_SUCCESS : banksim_wait();
 }
-CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
+CUresult cuEventQuery(CUevent event) {
+    BEGIN();
+    return event && event->behind && banksim_is_waited_for() ? CUDA_ERROR_NOT_READY : cuEventSynchronize(event);
+}
 /* The time of the launches between two events, if it is simulated. The time that passes here says nothing about a
    GPU. */
 #undef cuEventElapsedTime
