@@ -258,6 +258,13 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (!*what) vectors(h), again(h), refused(h), products(h), streams(h), randoms(), printf("done\n");
     if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSrotmg(h, 1, 2, 3)));
+    if (!strcmp(what, "fault")) {  // a result is waited for, so that the kernel's error is found there
+        float *d = on_device(std::vector<float>(8, 1.f)), sum;
+        twice<<<1, 1>>>(d + (1 << 28), 1);
+        printf("%d", cublasSasum(h, 8, d, 1, &sum));
+        printf(" %d %d\n", cudaDeviceSynchronize(), cublasCreate(&h));
+        return 0;
+    }
     if (!strcmp(what, "outside")) {
         float *d = on_device(std::vector<float>(8, 1.f)), one = 1;
         printf("%d\n", cublasSscal(h, 9, &one, d, 1));

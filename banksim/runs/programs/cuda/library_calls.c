@@ -12,6 +12,8 @@ struct library_call {
 
 static CUresult perform(void *arguments) {
     const struct library_call *call = arguments;
+    CUresult failed = call->result ? banksim_wait() : CUDA_SUCCESS; /* for a result the program waits */
+    if (failed) return failed;
     struct answer answer = banksim_call(call->message, call->size);
     CUresult status = answer.status;
     if (!status && call->result && answer.size == call->result_size)

@@ -43,6 +43,11 @@ def test_the_report_says_what_is_not_counted(capfd: Said) -> None:
     assert said.err == f"banksim: {complaint}\n"
 
 
+def test_a_call_with_a_result_finds_the_error_of_a_launch_before_it(capfd: Said) -> None:
+    assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "fault"]) == 2
+    assert capfd.readouterr().out == "13 700 1\n"  # CUBLAS_STATUS_EXECUTION_FAILED, CUBLAS_STATUS_NOT_INITIALIZED
+
+
 def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
     assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "missing"]) == 2
     said = capfd.readouterr()

@@ -23,7 +23,7 @@ static cublasStatus_t status_of(CUresult failed) {
 
 /* ---- handles */
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
-    if (banksim_connect()) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (banksim_connect() || banksim_fault) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!handle) return CUBLAS_STATUS_INVALID_VALUE;
     *handle = banksim_zeroed(sizeof **handle);
     return CUBLAS_STATUS_SUCCESS;

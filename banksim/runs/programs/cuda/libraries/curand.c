@@ -30,7 +30,7 @@ static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type,
     if (type != CURAND_RNG_PSEUDO_DEFAULT && type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_MRG32K3A &&
         type != CURAND_RNG_PSEUDO_MTGP32 && type != CURAND_RNG_PSEUDO_MT19937 && type != CURAND_RNG_PSEUDO_PHILOX4_32_10)
         return CURAND_STATUS_TYPE_ERROR;
-    if (banksim_connect()) return CURAND_STATUS_INITIALIZATION_FAILED;
+    if (banksim_connect() || banksim_fault) return CURAND_STATUS_INITIALIZATION_FAILED;
     *generator = banksim_zeroed(sizeof **generator);
     (*generator)->type = type;
     (*generator)->host = host;
