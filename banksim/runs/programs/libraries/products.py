@@ -41,7 +41,8 @@ def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
     for kind in (atype, btype, ctype):
         if kind not in STORED:
             raise UnsupportedError(
-                f"{m.what}: matrices of cudaDataType {kind}: numbers of whole bytes only, complex ones of floats"
+                f"{m.what}: matrices of cudaDataType {kind}: floats of 16 bits or more and whole numbers only, complex "
+                "ones of floats of 32 or 64 bits"
             )
     if computed not in COMPUTED:
         raise UnsupportedError(f"{m.what}: computations of cublasComputeType_t {computed} are not known")

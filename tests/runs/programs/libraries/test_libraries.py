@@ -171,7 +171,7 @@ def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeyp
 
 def test_complex_halves_and_unknown_computations_are_refused() -> None:
     words = (0, 0, 0, 1, 1, 1, 0, 0, 0, 6, 1, 0, 0, 6, 1, 0, 0, 0, 0, 6, 1, 0, 1, 68, 0)
-    with pytest.raises(UnsupportedError, match="matrices of cudaDataType 6"):
+    with pytest.raises(UnsupportedError, match="matrices of cudaDataType 6: floats of 16 bits or more"):
         call("GemmEx", *words, buffers=[])
     with pytest.raises(UnsupportedError, match="cublasComputeType_t 99"):
         call("GemmEx", *(0 if word == 6 else word for word in words[:-2]), 99, 0, buffers=[])
