@@ -7,7 +7,9 @@ pytest --rewrite-goldens                                    puts what is printed
 pytest -n auto                                              runs side by side, on each worker what shares work
 """
 
+import atexit
 import gc
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -41,6 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):  # a worker, which has reported all by then: freeing its memory takes seconds
+        atexit.register(os._exit, 0)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     goldens.rewriting = config.getoption("rewrite_goldens")
@@ -61,8 +65,9 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # or modules that count what is left at the end would tell it
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        gc.unfreeze()  # or modules that count what is left at the end would tell it
 
 
 @pytest.fixture(scope="module")
