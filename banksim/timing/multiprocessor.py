@@ -66,7 +66,9 @@ STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def l1_bytes(launch: Launch, resident: int) -> int:
-    """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks."""
+    """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks. The driver is
+    assumed to take the smallest size that holds these: asked for one, it once took a larger one than that
+    (h200_arbitration.json: 64 KB beside blocks of 7)."""
     known = limits(launch.kernel.arch)
     needed = resident * (launch.shared_bytes - launch.kernel.shared_base + known.reserved)
     taken = next((size for size in known.carveouts if size >= needed), known.shared)
