@@ -19,19 +19,22 @@ STORED: dict[int, type[np.generic]] = {
     3: np.int8,
     4: np.complex64,
     5: np.complex128,
-    8: np.uint8,
     10: np.int32,
     BFLOAT16: np.uint16,
 }
 """NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
 COMPLEX = (4, 5)
-COMPUTED: dict[int, tuple[type[np.generic], type[np.generic]]] = {
-    **dict.fromkeys((64, 65), (np.float16, np.float32)),
-    **dict.fromkeys((68, 69, 74, 75, 77), (np.float32, np.float32)),
-    **dict.fromkeys((70, 71), (np.float64, np.float64)),
-    **dict.fromkeys((72, 73), (np.int32, np.int32)),
+COMPUTED: dict[int, tuple[type[np.generic], type[np.generic], dict[int, tuple[int, ...]]]] = {
+    **dict.fromkeys((64, 65), (np.float16, np.float32, {2: (2,)})),
+    **dict.fromkeys(
+        (68, 69), (np.float32, np.float32, {0: (0,), 2: (2, 0), 3: (0,), 4: (4,), BFLOAT16: (BFLOAT16, 0)})
+    ),
+    **dict.fromkeys((74, 75, 77), (np.float32, np.float32, {0: (0,), 4: (4,)})),
+    **dict.fromkeys((70, 71), (np.float64, np.float64, {1: (1,), 5: (5,)})),
+    **dict.fromkeys((72, 73), (np.int32, np.int32, {3: (10,)})),
 }
-"""By the numbers of cublasComputeType_t: the type of scalars, and that in which products are summed."""
+"""By the numbers of cublasComputeType_t: the type of scalars, that in which products are summed; and of two matrices of
+each type, the types of the third (cuBLAS's guide, "cublasGemmEx")."""
 
 
 def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
@@ -46,7 +49,13 @@ def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
             )
     if computed not in COMPUTED:
         raise UnsupportedError(f"{m.what}: computations of cublasComputeType_t {computed} are not known")
-    given, summed = (STORED[ctype],) * 2 if ctype in COMPLEX else COMPUTED[computed]
+    *types, results = COMPUTED[computed]
+    if atype != btype or ctype not in results.get(atype, ()):
+        raise UnsupportedError(
+            f"{m.what}: there is no product of cudaDataType {atype} and {btype} as {ctype} by cublasComputeType_t "
+            f"{computed}"
+        )
+    given, summed = (STORED[ctype],) * 2 if ctype in COMPLEX else types
     first, second = (summed(Call(m, on_device, given).scalar(words, given)) for words in (alpha, beta))
     for number in range(count):
         places = [place(m, base, number, kind, step, bool(pointers)) for base, kind, step in (

@@ -229,7 +229,31 @@ def test_complex_vectors_and_products(kind: str) -> None:
     call(f"{kind}gemm3m", 2, 0, N, N, N, alpha, a, N, b, N, beta, to, N)
     close(to, alpha * a.conj().T @ b + beta * c)
     to, number = c.copy(order="F"), {"C": 4, "Z": 5}[kind]
-    call(f"{kind}gemm", 2, 0, N, N, N, alpha, a, number, N, 0, b, number, N, 0, beta, to, number, N, 0, 1, 68, 0)
+    call(
+        f"{kind}gemm",
+        2,
+        0,
+        N,
+        N,
+        N,
+        alpha,
+        a,
+        number,
+        N,
+        0,
+        b,
+        number,
+        N,
+        0,
+        beta,
+        to,
+        number,
+        N,
+        0,
+        1,
+        70 if kind == "Z" else 68,
+        0,
+    )
     close(to, alpha * a.conj().T @ b + beta * c)
 
 

@@ -83,15 +83,11 @@ def bits(value: float) -> int:
 
 def test_bfloat16_is_rounded_to_even() -> None:
     """1 + 2⁻⁸ lies between 1 and 1 + 2⁻⁷; 1 + 3 · 2⁻⁸ between 1 + 2⁻⁷ and 1 + 2⁻⁶."""
-    values = np.array([1, 3], np.float32).view(np.uint32) >> 16
-    a, b = values.astype(np.uint16), np.array([1 + 2**-8], np.float32)
-    one = np.array([2**-8, 1], np.float32)
+    a, b = (np.array(values, np.float32).view(np.uint32) >> 16 for values in ([1, 2**-8], [1, 1, 1, 3]))
     out = np.zeros(2, np.uint16)
-    places = [PROGRAM.address_of(n) for n in range(4)]
-    for number, factor in enumerate((1 + 2**-8, 1 + 3 * 2**-8)):
-        b[0] = factor
-        words = (0, 0, 0, 1, 1, 1, bits(1), 0, places[0], 14, 1, 0, places[1], 0, 1, 0, bits(0), 0)
-        call("GemmEx", *words, places[2] + 2 * number, 14, 1, 0, 1, 68, 0, buffers=[a, b, out, one])
+    places = [PROGRAM.address_of(n) for n in range(3)]
+    words = (0, 0, 0, 1, 2, 2, bits(1), 0, places[0], 14, 1, 0, places[1], 14, 2, 0, bits(0), 0, places[2], 14, 1, 0)
+    call("GemmEx", *words, 1, 68, 0, buffers=[a.astype(np.uint16), b.astype(np.uint16), out])
     assert (out.astype(np.uint32) << 16).view(np.float32).tolist() == [1, 1 + 2**-6]
 
 
@@ -175,6 +171,8 @@ def test_complex_halves_and_unknown_computations_are_refused() -> None:
         call("GemmEx", *words, buffers=[])
     with pytest.raises(UnsupportedError, match="cublasComputeType_t 99"):
         call("GemmEx", *(0 if word == 6 else word for word in words[:-2]), 99, 0, buffers=[])
+    with pytest.raises(UnsupportedError, match="no product of cudaDataType 1 and 1 as 1 by cublasComputeType_t 68"):
+        call("GemmEx", *(1 if word == 6 else word for word in words), buffers=[])
 
 
 def test_an_address_of_the_host_is_refused() -> None:
