@@ -35,6 +35,11 @@ extern "C" __global__ void apart(int* word, int2* pair, int4* four, int* mine, c
         mine[at] = own[i >> 2 & 7].x + ((int*)own)[i & 31] + own[i >> 2 & 7].z;
     }
 }
+extern "C" __global__ void put(char* one, char* four, const int* index) {
+    int t = threadIdx.x;
+    *(int*)(one + index[t]) = t;
+    *(int4*)(four + 4 * index[t]) = make_int4(t, t, t, t);
+}
 """
 LANE = np.arange(32)
 LOWER = LANE < 16
@@ -108,3 +113,18 @@ def test_the_lane_that_is_beyond_the_array_is_told(kernels: dict[str, Kernel], d
     results = [np.zeros(32 * n, np.int32) for n in (1, 2, 4, 1)]
     with pytest.raises(Fault, match=f"lane {31 if distance else 0}$"):
         banksim.run(kernels["apart"], 1, 32, (*results, NUMBERS, index, np.array([0xFFFFFFFF], np.uint32)))
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_of_lanes_that_store_to_one_place_one_wins_and_each_must_be_aligned(
+    kernels: dict[str, Kernel], engine: str
+) -> None:
+    """The lowest of the last part of the request, which is eight lanes of 16 bytes."""
+    index = (LANE % 5 * 4).astype(np.int32)
+    one, four = np.zeros(5, np.int32), np.zeros((5, 4), np.int32)
+    banksim.run(kernels["put"], 1, 32, (one, four, index), engine=engine)
+    assert one.tolist() == [0, 1, 2, 3, 4]
+    assert four.tolist() == [[lane] * 4 for lane in (25, 26, 27, 28, 24)]
+    index[7] += 2
+    with pytest.raises(Fault, match=r"lane 7$"):
+        banksim.run(kernels["put"], 1, 32, (one, four, index), engine=engine)
