@@ -93,11 +93,21 @@ int main() {
     // Changes of what is instantiated leave the graph alone.
     p = kernel(add, &x, &ten, arguments);
     OK(cudaGraphExecKernelNodeSetParams(made, plus, &p));
-    OK(cudaGraphNodeSetEnabled(made, host, 0));
+    unsigned enabled;
+    IS(cudaGraphNodeSetEnabled(made, host, 0), cudaErrorInvalidValue);
+    IS(cudaGraphNodeGetEnabled(made, host, &enabled), cudaErrorInvalidValue);
+    IS(cudaGetLastError(), cudaErrorInvalidValue);
     OK(cudaGraphLaunch(made, 0));
     OK(cudaDeviceSynchronize());
     IS(result, 20);
-    IS(calls, 3);
+    OK(cudaGraphNodeSetEnabled(made, clear, 0));
+    OK(cudaGraphLaunch(made, 0));
+    OK(cudaDeviceSynchronize());
+    IS(result, 60);
+    OK(cudaGraphNodeSetEnabled(made, clear, 2));
+    OK(cudaGraphNodeGetEnabled(made, clear, &enabled));
+    IS(enabled, 1);
+    IS(calls, 5);
     fill.value = 1;
     OK(cudaGraphExecMemsetNodeSetParams(made, clear, &fill));
     int other = -1;
@@ -105,7 +115,7 @@ int main() {
     OK(cudaGraphLaunch(made, 0));
     OK(cudaDeviceSynchronize());
     IS(other, 22);
-    IS(result, 20);
+    IS(result, 60);
     cudaGraphExecUpdateResultInfo info;
     OK(cudaGraphExecUpdate(made, graph, &info));
     IS(info.result, cudaGraphExecUpdateSuccess);
