@@ -219,6 +219,9 @@ class Follower(Bounds, Unfollowed):
     def round(self, v: Followed, mode: str) -> Followed:
         return self.pure(lambda u: self.inner.round(u, mode), v)
 
+    def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Followed]) -> Followed:
+        return self.pure(lambda *given: self.inner.lanewise(name, function, given), *values)
+
     def tabulated(
         self, name: str, function: Callable[[Engine, Value, Table], Value], v: Followed, numbers: Sequence[int]
     ) -> Followed:

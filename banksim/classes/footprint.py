@@ -138,6 +138,9 @@ class Tracer(Unfollowed):
     def round(self, v: Dependences, mode: str) -> Dependences:
         return v
 
+    def lanewise(self, name: str, function: Callable[..., Dependences], values: Sequence[Dependences]) -> Dependences:
+        return self.joined(*values)
+
     def tabulated(
         self, name: str, function: Callable[..., Dependences], v: Dependences, numbers: Sequence[int]
     ) -> Dependences:

@@ -64,7 +64,7 @@ class Engine(ABC):
             return self.const(o.number, 64)
         if o.is_zero:
             return self.const(0, 64)
-        v = self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
+        v = self.long_of(self.raw(o), self.raw(o, word=1))
         if o.negative:
             v = ~v + 1
         return ~v if o.inverted else v
@@ -79,9 +79,7 @@ class Engine(ABC):
         """A register pair or two constant words as a double; an immediate is the upper word of one."""
         if o.kind in ("imm", "float"):
             return self.const(float(o.text), 64)
-        v = self.as_float(
-            self.const(0, 64) if o.is_zero else self.zext(self.raw(o)) | self.zext(self.raw(o, word=1)) << 32
-        )
+        v = self.as_float(self.const(0, 64) if o.is_zero else self.long_of(self.raw(o), self.raw(o, word=1)))
         if o.absolute:
             v = self.absolute(v)
         return -v if o.negative else v
@@ -107,9 +105,8 @@ class Engine(ABC):
     def write_predicate(self, o: Operand, v: Value) -> None: ...
 
     def write64(self, o: Operand, v: Value) -> None:
-        v = self.unsigned(v)
-        self.write(o, self.low(v))
-        self.write(o, self.high(v), word=1)
+        for word, part in enumerate(self.words_of(self.unsigned(v))):
+            self.write(o, part, word)
 
     def write_old(self, to: Operand, v: Value, wide: bool, lanes: Value | None) -> None:
         """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0. Where `lanes`
@@ -139,6 +136,14 @@ class Engine(ABC):
 
     def high(self, v: Value) -> Value:
         return self.low(self.unsigned(v) >> 32)
+
+    def long_of(self, low: Value, high: Value) -> Value:
+        """Two u32 as the words of a u64."""
+        return self.zext(low) | self.zext(high) << 32
+
+    def words_of(self, v: Value) -> tuple[Value, Value]:
+        """The lower and the upper word of a u64."""
+        return self.low(v), self.high(v)
 
     @abstractmethod
     def number(self, v: Value) -> Value:
@@ -227,6 +232,10 @@ class Engine(ABC):
     def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         """`function(x, *values)`, which computes one to eight u32 of u32 and of nothing else, as a routine of that
         name: code of some length that many instructions share."""
+
+    @abstractmethod
+    def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Value]) -> Value:
+        """As `apart`, of a function that makes one u32 of each lane's."""
 
     @abstractmethod
     def tabulated(

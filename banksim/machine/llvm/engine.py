@@ -63,6 +63,8 @@ class LLVMEngine(Routines):
         self.memory = memory
         self.stepwise = stepwise
         self.cache: dict[Register, Value] = {}
+        self.pairs: dict[tuple[ir.Block, str, str], Value] = {}
+        """In a block the values whose words these are: code on doubles would else be half joining and splitting."""
         self.uses: set[Register] = set()
         self.defines: set[Register] = set()
         self.sites: list[tuple[Instruction, str, int]] = []
@@ -73,7 +75,7 @@ class LLVMEngine(Routines):
     def begin_block(self, active: ir.Value) -> None:
         self.active_mask = active
         self.guard = None
-        self.cache, self.uses, self.defines = {}, set(), set()
+        self.cache, self.pairs, self.uses, self.defines = {}, {}, set(), set()
 
     # ---- registers
     def where_is(self, register: Register) -> ir.Value:
@@ -110,6 +112,17 @@ class LLVMEngine(Routines):
                 v = v.like(self.e.b.select(some, v.ir, old.ir))
         self.cache[register] = v
         self.defines.add(register)
+
+    def long_of(self, low: Value, high: Value) -> Value:
+        words = self.e.b.block, low.ir.text, high.ir.text
+        if words not in self.pairs:
+            self.pairs[words] = super().long_of(low, high)
+        return self.pairs[words]
+
+    def words_of(self, v: Value) -> tuple[Value, Value]:
+        low, high = super().words_of(v)
+        self.pairs[self.e.b.block, low.ir.text, high.ir.text] = v
+        return low, high
 
     def raw(self, o: Operand, word: int = 0) -> Value:
         if o.kind in ("R", "UR"):

@@ -49,14 +49,17 @@ class Routines(Arithmetic):
         self.e.b.call(routine, [self.scratch(RESULT), *(v.spread().ir for v in values)])
         return self.results(self.routines[name])
 
+    def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Value]) -> Value:
+        return self.apart(name, lambda x, *given: (function(x, *given),), values)[0]
+
     def tabulated(
         self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
     ) -> Value:
-        def looked_up(x: Routines, u: Value) -> tuple[Value, ...]:
+        def looked_up(x: Routines, u: Value) -> Value:
             table, every = x.e.table(f"{name}_table", numbers), constant("b", 1, LANES, 1)
-            return (function(x, u, lambda place: place.like(x.e.gather(table, (place << 2).ir, every))),)
+            return function(x, u, lambda place: place.like(x.e.gather(table, (place << 2).ir, every)))
 
-        return self.apart(name, looked_up, [v])[0]
+        return self.lanewise(name, looked_up, [v])
 
     def read_apart(
         self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None

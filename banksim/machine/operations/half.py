@@ -5,6 +5,7 @@ first, and then once to half precision.
 """
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from banksim.errors import UnsupportedError
@@ -100,17 +101,23 @@ def half_bits(o: Operand, form: Format) -> int:
     return int.from_bytes(struct.pack("<e", float(o.text)), "little")
 
 
-def pair(x: Engine, i: Instruction, source: tuple[Operand, ...]) -> tuple[Value, Value]:
-    """The lower and upper half of an operand as f32, marks of sign applied, .FTZ heeded."""
+def packed(x: Engine, i: Instruction, source: tuple[Operand, ...]) -> Value:
+    """The word of an operand."""
     if len(source) == 2:
-        upper, lower = (half(x, i, o, x.const(half_bits(o, format_of(i)))) for o in source)
-        return lower, upper
+        upper, lower = (half_bits(o, format_of(i)) for o in source)
+        return x.const(upper << 16 | lower)
     (o,) = source
     if o.kind == "float" and (not i.name.endswith("F2FP") or "NAN" in o.text):
         raise UnsupportedError("one immediate for a pair of halves")
-    v = x.raw(o)
+    return x.raw(o)
+
+
+def pair(x: Engine, i: Instruction, source: tuple[Operand, ...], word: Value | None = None) -> tuple[Value, Value]:
+    """The lower and upper half of an operand, or of the `word` that it holds, as f32, marks of sign applied, .FTZ
+    heeded."""
+    v, o = packed(x, i, source) if word is None else word, source[0]
     words = (v >> 16 if "H1_H1" in o.modifiers else v, v if "H0_H0" in o.modifiers else v >> 16)
-    lower, upper = (half(x, i, o, w & 0xFFFF) for w in words)
+    lower, upper = (half(x, i, one, w & 0xFFFF) for one, w in zip((source[-1], o), words, strict=True))
     return lower, -upper if "H0_NH1" in o.modifiers else upper
 
 
@@ -146,24 +153,37 @@ def write_halves(x: Engine, to: Operand, lower: Value, upper: Value) -> None:
 
 # ---- arithmetic
 
+
+def write_of_halves(x: Engine, i: Instruction, compute: Callable[..., Value]) -> None:
+    """Write what `compute(x, a, …)` makes of the lower halves of the sources, and of the upper ones: by a routine, for
+    each of its roundings is long."""
+    given = sources(i, 1)
+
+    def routine(y: Engine, *words: Value) -> Value:
+        operands = (pair(y, i, source, word) for source, word in zip(given, words, strict=True))
+        lower, upper = (compute(y, *one) for one in zip(*operands, strict=True))
+        return upper << 16 | lower
+
+    marks = ((len(s), s[0].negative, s[0].absolute, *sorted(s[0].modifiers)) for s in given)
+    name = " ".join(map(str, (i.name, *sorted(i.modifiers), *marks)))
+    x.write(i.operands[0], x.lanewise(name, routine, [packed(x, i, source) for source in given]))
+
+
 ARITHMETIC = "MMA F32 BF16_V2 FTZ SAT RELU"
 
 
 @operation("HADD2", ARITHMETIC, marks=HALVES)
 def hadd2(x: Engine, i: Instruction) -> None:
     """a + b; F32: of the lower halves, as float32."""
-    a, b = (pair(x, i, source) for source in sources(i, 1))
     if "F32" in i.modifiers:
+        a, b = (pair(x, i, source) for source in sources(i, 1))
         return write_float(x, i.operands[0], a[0] + b[0])
-    results = (finish(x, i, x.to_f64(p) + x.to_f64(q)) for p, q in zip(a, b, strict=True))
-    return write_halves(x, i.operands[0], *results)
+    return write_of_halves(x, i, lambda y, p, q: finish(y, i, y.to_f64(p) + y.to_f64(q)))
 
 
 @operation("HMUL2", "BF16_V2 FTZ SAT RELU", marks=HALVES)
 def hmul2(x: Engine, i: Instruction) -> None:
-    a, b = (pair(x, i, source) for source in sources(i, 1))
-    results = (finish(x, i, x.to_f64(p) * x.to_f64(q)) for p, q in zip(a, b, strict=True))
-    write_halves(x, i.operands[0], *results)
+    write_of_halves(x, i, lambda y, p, q: finish(y, i, y.to_f64(p) * y.to_f64(q)))
 
 
 @operation("HFMA2", "MMA BF16_V2 FTZ SAT RELU OOB", marks=HALVES)
@@ -173,18 +193,18 @@ def hfma2(x: Engine, i: Instruction) -> None:
     a, b, c = sources(i, 1)
     form = format_of(i)
     if a[0].is_zero and b[0].is_zero and len(c) == 2 and not i.modifiers & {"SAT", "RELU", "FTZ"}:
-        return x.write(i.operands[0], x.const(half_bits(c[0], form) << 16 | half_bits(c[1], form)))
-    halves = zip(*(pair(x, i, source) for source in (a, b, c)), strict=True)
-    results = []
-    for p, q, r in halves:
-        s, error = two_sum(x.to_f64(p) * x.to_f64(q), x.to_f64(r))
-        result = finish(x, i, round_to_odd(x, s, error))
-        if "OOB" in i.modifiers:
-            mark = x.bits(from_half(x, x.const(OUT_OF_BOUNDS16), form))
-            outside = (x.bits(x.absolute(p)) == mark) | (x.bits(x.absolute(q)) == mark)
-            result = x.where(outside, x.const(0), result)
-        results.append(result)
-    return write_halves(x, i.operands[0], *results)
+        return x.write(i.operands[0], packed(x, i, c))
+
+    def fused(y: Engine, p: Value, q: Value, r: Value) -> Value:
+        s, error = two_sum(y.to_f64(p) * y.to_f64(q), y.to_f64(r))
+        result = finish(y, i, round_to_odd(y, s, error))
+        if "OOB" not in i.modifiers:
+            return result
+        mark = y.bits(from_half(y, y.const(OUT_OF_BOUNDS16), form))
+        outside = (y.bits(y.absolute(p)) == mark) | (y.bits(y.absolute(q)) == mark)
+        return y.where(outside, y.const(0), result)
+
+    return write_of_halves(x, i, fused)
 
 
 @operation("HMNMX2 VHMNMX", "BF16_V2 FTZ NAN XORSIGN", marks=HALVES)

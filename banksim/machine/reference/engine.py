@@ -187,6 +187,9 @@ class NumpyEngine(Engine):
     def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         return function(self, *values)
 
+    def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Value]) -> Value:
+        return function(self, *values)
+
     def tabulated(
         self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
     ) -> Value:

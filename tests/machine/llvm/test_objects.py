@@ -11,7 +11,9 @@ import banksim
 from banksim.kernels.kernel import Kernel
 from banksim.machine.llvm import compile, objects
 from banksim.machine.llvm.compile import build
+from banksim.machine.llvm.emit import APART
 from banksim.machine.llvm.translate import translate
+from helpers.assembler import kernel as assembled
 from helpers.places import TRITON
 
 
@@ -33,6 +35,28 @@ def test_only_what_the_kernel_calls_is_compiled(transpose: Kernel) -> None:
         for operand in instruction.operands
     }
     assert {function.name for function in functions} - called == {"warp"}, "all but where it begins is called"
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("DFMA R4, R6, R8, R4", 1700),
+        ("DADD R4, R4, R6", 1200),
+        ("HADD2 R4, R5, R6", 600),
+        ("HMUL2 R4, R5, R6", 600),
+        ("HFMA2 R4, R5, R6, R4", 600),
+        ("HFMA2.BF16_V2 R4, R5, R6.H0_H0, R4", 600),
+    ],
+)
+def test_one_more_instruction_of_a_long_kind_is_short(text: str, most: int) -> None:
+    """What makes words of doubles and doubles of words, and what rounds to halves, is not repeated at each of them:
+    kernels of such instructions took LLVM seconds."""
+    sizes = []
+    for length in (10, 20):
+        module = translate(assembled([*[text] * length, "EXIT"])).module
+        own = [function for function in module.functions.values() if APART not in function.attributes]
+        sizes.append(sum(len(str(function)) for function in own if not function.is_declaration))
+    assert sizes[1] - sizes[0] < 10 * most
 
 
 def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
