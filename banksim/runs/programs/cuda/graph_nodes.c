@@ -218,6 +218,26 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
     return banksim_missing("cuGraphNodeGetType of a library's function");
 }
 
+// Only kernels, fills and copies can be turned off, as one H200 answered for every kind of node.
+static CUgraphNode switchable(CUgraphExec made, CUgraphNode node) {
+    CUgraphNode own = banksim_node_of(made, node);
+    bool can = own && (own->perform == banksim_perform_launch || own->perform == banksim_perform_copy ||
+                       own->perform == banksim_perform_fill);
+    return can ? own : NULL;
+}
+CUresult cuGraphNodeSetEnabled(CUgraphExec made, CUgraphNode node, unsigned enabled) {
+    CUgraphNode own = switchable(made, node);
+    if (!own) return CUDA_ERROR_INVALID_VALUE;
+    own->disabled = !enabled;
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphNodeGetEnabled(CUgraphExec made, CUgraphNode node, unsigned *enabled) {
+    CUgraphNode own = switchable(made, node);
+    if (!own) return CUDA_ERROR_INVALID_VALUE;
+    *enabled = !own->disabled;
+    return CUDA_SUCCESS;
+}
+
 /* A drawing in the language of Graphviz: kernels by their names, other nodes by their kinds. */
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags) {
     static const char *kinds[] = {"KERNEL",       "MEMCPY",     "MEMSET", "HOST", "GRAPH",     "EMPTY",
