@@ -1,7 +1,5 @@
 """What the time of warps is spent on: cycles by instruction and by what was waited for."""
 
-from __future__ import annotations
-
 from banksim.architectures.latencies import Numbers
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner

@@ -6,8 +6,6 @@ ends when the last of its bytes are on their way. On the hardware both come late
 that wait go on then.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The loop over cycles for bare requests: each warp issues its own, in order, onto the path of
 shared_memory_path.py."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

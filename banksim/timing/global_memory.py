@@ -7,8 +7,6 @@ at once, an equal share of what it gives in all. Stores and atomics leave in the
 everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

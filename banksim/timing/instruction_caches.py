@@ -6,8 +6,6 @@ the multiprocessor's own cache has them. A branch to a line that has not arrived
 that cache, lines come at a rate. Launches that follow one another find what the last one left.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The instruction is executed when it issues (`step` runs its compiled code); the 
 result may be used. So a kernel that reads the clock, or spins on it, reads the time that is simulated here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.architectures.latencies import NUMBERS, Numbers

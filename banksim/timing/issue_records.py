@@ -3,8 +3,6 @@
 The Protocols here tell a type checker what compiled code sees of a record (`IssueRow` of `issue_table.CODE`,
 `ResidentWarp` of `RESIDENT_WARP`). tests/machine/test_compiled_records.py makes sure that they have the same names."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

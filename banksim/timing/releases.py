@@ -1,7 +1,5 @@
 """How warps go on that have waited at a barrier of their block or for the end of an mbarrier's phase."""
 
-from __future__ import annotations
-
 import numpy as np
 from llvmlite import ir
 from numba import types

@@ -7,8 +7,6 @@ part. This model was found by measuring one H200: examples/guide/time.md compare
 found from, and with others.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which warp of a sub-core issues in a cycle: whether one can, and whose turn it is."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.architectures.latencies import Numbers

@@ -1,7 +1,5 @@
 """What an instruction starts and its warp does not wait for: when it is done."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from banksim.architectures.latencies import Numbers

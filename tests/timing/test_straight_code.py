@@ -1,7 +1,5 @@
 """Straight code that reads the clock in between, of 1 to 32 warps, beside the clocks of one H200."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -3,8 +3,6 @@
 A lane has a bit at (part, group). If all 32 lanes have different bits, no two lanes of a part want the same group.
 """
 
-from __future__ import annotations
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

@@ -4,8 +4,6 @@ checks of each lane, take several times as long. Any other request, and any that
 the code behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

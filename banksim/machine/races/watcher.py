@@ -1,7 +1,5 @@
 """The race check of one worker: the memory that it works on, and its findings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Vectors and matrices as BLAS stores them (by columns, as a triangle, as diagonals, packed), and scalars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

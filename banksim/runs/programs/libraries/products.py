@@ -1,7 +1,5 @@
 """cuBLAS's products of matrices, of any types: gemm, GemmEx and their like."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
