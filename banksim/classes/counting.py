@@ -27,7 +27,7 @@ from banksim.machine.llvm.compile import Compiled, how_for
 from banksim.machine.llvm.counts import Array, Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.translate import LONGEST
-from banksim.machine.llvm.workers import Worker, bank_rules, period_of, settle
+from banksim.machine.llvm.worker import Worker, bank_rules, period_of, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned

@@ -11,7 +11,8 @@ from banksim.classes.regions import Box
 from banksim.classes.translate import compile_class
 from banksim.machine import codes
 from banksim.machine.launch import Launch
-from banksim.machine.llvm.workers import Worker, execute, period_of
+from banksim.machine.llvm.worker import Worker, period_of
+from banksim.machine.llvm.workers import execute
 
 NO_AXES = ()
 """Those along which a block is compared with others."""

@@ -19,7 +19,7 @@ from banksim.machine import codes
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
-from banksim.machine.llvm.workers import ClusterMemory, Worker, bank_rules
+from banksim.machine.llvm.worker import ClusterMemory, Worker, bank_rules
 from banksim.system.bundles import Words
 from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind

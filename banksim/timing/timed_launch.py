@@ -13,7 +13,8 @@ from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled, compile_for
 from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
-from banksim.machine.llvm.workers import execute, settle
+from banksim.machine.llvm.worker import settle
+from banksim.machine.llvm.workers import execute
 from banksim.machine.races.findings import first_hint
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES

@@ -25,6 +25,7 @@ objects.py            object code of this computer; routines that kernels share
 scheduler.py          which group of threads runs next
 groups.py             groups of threads that wait, join and part
 arrivals.py           who has arrived at a barrier of the block
+worker.py             a worker: its memory, and what it counts
 workers.py            a launch, on several threads of the host
 host_threads.py      the threads of the host that it runs on
 joining.py            whether workers may join a launch
