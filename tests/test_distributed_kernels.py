@@ -1,5 +1,7 @@
 """Blocks of one launch on Dask workers: results of global memory, and what is refused because blocks meet there."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal

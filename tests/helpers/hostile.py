@@ -16,7 +16,7 @@ import banksim
 from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError
 from banksim.kernels.kernel import BYTES, Kernel, Parameter
-from banksim.machine.llvm import workers
+from banksim.machine.llvm import worker
 from banksim.requests.kinds import LANES
 from helpers.assembler import PARAMETERS, instruction
 
@@ -147,7 +147,7 @@ def main(step: int) -> None:
     ran = refused = 0
     for number, text in enumerate(INSTRUCTIONS):
         behind = number % 2 == 0
-        workers.aligned = lambda kind, count, behind=behind: guarded(kind, count, behind)
+        worker.aligned = lambda kind, count, behind=behind: guarded(kind, count, behind)
         target = guarded(np.dtype(np.uint8), BUFFER, behind)
         kept = len(KEPT)
         for addresses in every[number % step :: step]:

@@ -12,7 +12,7 @@ from numba import cuda, float32, int32
 
 import banksim
 from banksim.errors import Fault, InputError
-from banksim.machine.llvm import workers as llvm_workers
+from banksim.machine.llvm import worker as llvm_worker
 from banksim.machine.llvm.driver_callbacks import Server
 from helpers import numba_kernels as kernels
 
@@ -78,7 +78,7 @@ def test_workers_are_as_many_as_the_cores_that_the_process_may_use(monkeypatch):
     made = []
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {3, 5, 6}, raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 64)
-    monkeypatch.setattr(llvm_workers, "Server", lambda *given: made.append(given) or Server(*given))
+    monkeypatch.setattr(llvm_worker, "Server", lambda *given: made.append(given) or Server(*given))
     a = kernels.random("f4", 512, 512)
     run(kernels.transpose, (16, 16), (32, 32), np.zeros_like(a), a, engine="llvm")
     assert len(made) == 3

@@ -11,7 +11,8 @@ from banksim.errors import InputError
 from banksim.runs.python_file import load_python
 from helpers.places import written_to
 
-PROGRAM = """from numba import cuda; print("before")
+PROGRAM = """from __future__ import annotations
+from numba import cuda; print("before")
 import no_such_package_of_plots
 
 def device() -> NotEvaluated:
