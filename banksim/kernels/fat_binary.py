@@ -22,6 +22,8 @@ LZ4, ZSTD = 0x2000, 0x8000
 """Flags of a compressed entry."""
 LARGEST = 1 << 30
 """The most bytes of an entry once it is decompressed: more is taken for damage."""
+PTX_OF = "PTX of "
+"""Stands before a file's name where lines are those of the PTX in it, which is no text of its own."""
 
 
 @dataclass(frozen=True)

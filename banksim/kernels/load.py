@@ -232,4 +232,4 @@ def of_fat_binary(content: bytes, arch: str, name: str) -> Mapping[str, Kernel]:
         entry.content() if entry.kind == fat_binary.CUBIN else assemble(entry.content(), arch, name=name)
         for entry in taken
     ]
-    return SeveralCubins(cubins, f"PTX of {name}")
+    return SeveralCubins(cubins, fat_binary.PTX_OF + name)

@@ -94,10 +94,12 @@ def and_at(others: int) -> str:
 def told(kernel: Kernel, pc: int, bits: int) -> int:
     """For which reasons other threads may run together behind an instruction. Threads that meet at a BSYNC go on as one
     group in any case; only how often they execute it may be other, as in one of 31 recorded launches in which they met
-    there. Which threads go first behind a YIELD shows in what they do to the same shared memory: without atomics,
-    recorded launches are equal. (Atomics on generic addresses count too: these may be shared memory.)"""
+    there. Behind an EXIT of all of them nobody goes on. Which threads go first behind a YIELD shows in what they do to
+    the same shared memory: without atomics, recorded launches are equal. (Atomics on generic addresses count too: these
+    may be shared memory.)"""
     bits &= ~OUTSIDE
-    if kernel.instructions[pc // BYTES].name == "BSYNC":
+    i = kernel.instructions[pc // BYTES]
+    if i.name == "BSYNC" or (i.name == "EXIT" and i.predicate is None and not i.operands):
         bits &= ~JOINED
     return bits if ATOMICS & kernel.opcodes else bits & ~GAVE_WAY
 

@@ -18,3 +18,13 @@ def test_every_code_tells_what_is_not_established() -> None:
     [alone] = second.notes
     assert alone.startswith("Which threads of a warp run together is not established from ")
     assert replace(first, executions=(first, second)).notes == (f"sm_80: {alone}",)
+
+
+def test_threads_that_end_together_leave_nothing_unsure_but_their_end() -> None:
+    for end, told in {
+        "EXIT": "How often warps execute ",
+        "@P0 EXIT": "Which threads of a warp run together ",
+        "EXIT P1": "Which threads of a warp run together ",
+    }.items():
+        [note] = doubts.notes(kernel([end, "EXIT"]), {0: doubts.JOINED})
+        assert note.startswith(told), end

@@ -9,9 +9,11 @@ from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.limits import excused
+from banksim.kernels.fat_binary import PTX_OF
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
 from banksim.requests.counts import Count, Range, Status, ends
+from banksim.requests.trace import Site
 from banksim.wording import mean, number, plural, ways
 
 MEANINGS: dict[Status, str] = {
@@ -197,3 +199,10 @@ def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
         yield f"Totals are withheld: the count of {plural(unknown, 'access')} is unknown."
     for text in dict.fromkeys(str(excuse) for _, _, excuse in excused(judged)):
         yield f"Excused: {text}"
+    if sites and all(without_line(site.site) for _, site in sites):
+        yield "The code has no lines of its source: nvcc puts them there with -lineinfo."
+
+
+def without_line(site: Site) -> bool:
+    """Whether an instruction's place is told, but none in its source."""
+    return site.file.startswith(PTX_OF) if site.file else site.offset is not None

@@ -41,7 +41,7 @@ class LoadedModule:
     @cached_property
     def kernels(self) -> Mapping[str, Kernel]:
         """The kernels, decoded when the first of them is launched. The address of the variables is part of the code."""
-        return decode(self.cubin, self.file, self.slot)
+        return decode(self.cubin, fat_binary.PTX_OF + self.file, self.slot)
 
     def kernel(self, name: str) -> Kernel:
         if name not in self.names:
@@ -88,7 +88,7 @@ def cubin_of(image: bytes, arch: str, file: str) -> bytes:
         return assemble(image, arch, name=file)
     taken = taken_from(image, arch, file)
     if len(taken) == 1 and taken[0].kind != fat_binary.CUBIN:
-        return assemble(taken[0].content(), arch, name=f"PTX of {file}")
+        return assemble(taken[0].content(), arch, name=fat_binary.PTX_OF + file)
     return linked(parts_of(image, arch, file), arch)
 
 
@@ -98,7 +98,7 @@ def parts_of(image: bytes, arch: str, file: str) -> list[bytes]:
         return [image]
     if fat_binary.MAGIC not in image:
         return [assemble(image, arch, ["-c"], file)]
-    return [relocatable(one, arch, f"PTX of {file}") for one in taken_from(image, arch, file)]
+    return [relocatable(one, arch, fat_binary.PTX_OF + file) for one in taken_from(image, arch, file)]
 
 
 def linked(parts: Sequence[bytes], arch: str) -> bytes:

@@ -1,5 +1,6 @@
 """The report on a launch, from records built by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.banks.source_lines import by_line, hot_first, label
 from banksim.kernels.kernel import BYTES, Instruction
 from banksim.machine import doubts
+from banksim.report.text.conflict_table import notes
 from banksim.report.text.kernel import report
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
@@ -144,6 +146,20 @@ def test_inlined_code_names_its_callers() -> None:
 
 def test_code_without_lines_is_named_by_its_offset() -> None:
     assert label(Site("LDS", 0x1F0)) == "SASS 0x01f0  LDS"
+
+
+@pytest.mark.parametrize(
+    ("site", "told"),
+    [
+        (Site("LDS", 0x1F0), True),
+        (Site(file="PTX of ./app", line=33), True),
+        (Site(file="kernels/product.py", line=33), False),
+        (Site(text="tile[x]"), False),
+    ],
+)
+def test_code_without_lines_says_how_to_have_them(site: Site, told: bool) -> None:
+    conflicts = Conflicts(architecture("sm_90"), (replace(HOPPER.sites[0], site=site),))
+    assert ("The code has no lines of its source: nvcc puts them there with -lineinfo." in notes([conflicts])) == told
 
 
 def test_a_note_says_from_where_on_counts_are_not_sure() -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from banksim.__main__ import main
+from banksim.runs.programs.modules import LoadedModule
 from helpers.fixtures import Said
 from helpers.places import PROGRAMS
 
@@ -24,3 +25,9 @@ def test_images_are_taken_and_refused_as_on_an_h200(tmp_path: Path, capfd: Said)
     assert said.out == RECORDED
     assert "Not a name of any known instruction: 'rat'" in said.err
     assert "Undefined reference to 'f'" in said.err
+
+
+def test_lines_of_a_programs_ptx_are_no_lines_of_its_file() -> None:
+    ptx = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }"
+    kernel = LoadedModule(ptx, "sm_90", "./app").kernels["f"]
+    assert {(i.site.file, i.site.line) for i in kernel.instructions if i.name == "EXIT"} == {("PTX of ./app", 4)}
