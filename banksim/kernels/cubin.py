@@ -151,6 +151,15 @@ def source_lines(elf: Elf) -> dict[str, list[tuple[int, Line]]]:
     return {}
 
 
+@functools.lru_cache(4096)
+def shown(line: Line) -> tuple[str | None, int | None, tuple[tuple[str, str, int], ...], tuple[tuple[str, int], ...]]:
+    """Of a line of the table what a site tells: its file and number, the calls that it was inlined through, and where
+    in a library it is."""
+    own, inside = in_own_code(line)
+    inlined = tuple((demangling.readable(called), file, number) for called, file, number in own.inlined)
+    return (own.file or PTX_FILE) if own.line else None, own.line or None, inlined, inside
+
+
 class Reading:
     """One kernel of a cubin, with the functions that it can reach."""
 
@@ -207,7 +216,7 @@ class Reading:
         name, *modifiers = opcode.split(".")
         texts = disassembly.split(item.operands)
         operands = disassembly.operands(name, frozenset(modifiers), texts, place)
-        line, inside = in_own_code(Line("", 0) if demangling.is_internal(function.name) else line)
+        file, number, inlined, inside = shown(Line("", 0) if demangling.is_internal(function.name) else line)
         return Instruction(
             pc=base + offset,
             base=base,
@@ -219,10 +228,10 @@ class Reading:
             site=Site(
                 opcode=opcode,
                 offset=base + offset,
-                file=(line.file or PTX_FILE) if line.line else None,
-                line=line.line or None,
+                file=file,
+                line=number,
                 function=demangling.function_name(function.name),
-                inlined=tuple((demangling.readable(called), *at) for called, *at in line.inlined),  # type: ignore[misc]
+                inlined=inlined,
                 inside=inside,
             ),
             encoding=encoding,

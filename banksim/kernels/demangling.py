@@ -51,6 +51,7 @@ CUTILE = re.compile(r"(\w+?)_Kt\d+_\w+")
 """A function of cuTile: its name, the calling convention, and what was assumed of each argument."""
 
 
+@functools.lru_cache(65536)
 def plain_name(symbol: str) -> str:
     """A kernel's name without result and arguments, with namespaces and template arguments: `ns::copy<32>`.
 
@@ -75,6 +76,7 @@ def unqualified(symbol: str) -> str:
     return plain_name(symbol)[len(namespaces) + len(separator) :]
 
 
+@functools.lru_cache(65536)
 def readable(symbol: str) -> str:
     """The name of a function that was inlined, as short as one can read."""
     return shortened(INTERNAL.sub("", plain_name(symbol)))
@@ -116,6 +118,7 @@ def head(text: str) -> tuple[int, int]:
     return start, len(text)
 
 
+@functools.lru_cache(65536)
 def function_name(symbol: str) -> str:
     """What to call a function inside a cubin: `$_Z3recPi$_Z3fibi` is fib, as called by rec."""
     parts = [part for part in symbol.split("$") if part]

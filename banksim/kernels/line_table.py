@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from banksim.system.source_files import is_library
 
@@ -97,17 +98,16 @@ def line_table(
     `relocations` says which section's address belongs at an offset of .debug_line.
     """
     table: dict[str, list[tuple[int, Line]]] = {}
+    name = cache(lambda place: DwarfReader(debug_str, place).text())
     for sequence in sequences(debug_line, relocations):
-        files, rows = sequence.files, sequence.rows
-        for number, row in enumerate(rows):
-            chain, at, before = [], row, number
-            while 0 < at.context <= before:  # a call stands before what is inlined at it
-                before = at.context - 1
-                caller = rows[before]
-                chain.append((DwarfReader(debug_str, at.function).text(), files[caller.file], caller.line))
-                at = caller
-            line = Line(files[row.file], row.line, tuple(chain))
-            table.setdefault(sequence.section, []).append((row.offset, line))
+        lines: list[Line] = []
+        for number, row in enumerate(sequence.rows):
+            inlined: tuple[tuple[str, str, int], ...] = ()
+            if 0 < row.context <= number:  # a call stands before what is inlined at it
+                caller = lines[row.context - 1]
+                inlined = ((name(row.function), caller.file, caller.line), *caller.inlined)
+            lines.append(Line(sequence.files[row.file], row.line, inlined))
+            table.setdefault(sequence.section, []).append((row.offset, lines[-1]))
     for entries in table.values():
         entries.sort(key=lambda entry: entry[0])
     return table

@@ -3,6 +3,7 @@
 import functools
 import re
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -123,6 +124,16 @@ def test_architecture_and_kernels(arch: str) -> None:
         "addresses",
         "quotient",
     }
+
+
+def test_each_name_is_taken_apart_once_however_many_instructions_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, head = list[str](), demangling.head
+    monkeypatch.setattr(demangling, "head", lambda text: read.append(text) or head(text))
+    for one in (demangling.plain_name, demangling.readable, demangling.function_name, cubin.shown):
+        one.cache_clear()
+    kernels = cubin.kernels(made("inlined.cu"))
+    assert any(i.site.inlined for kernel in kernels for i in kernel.instructions)
+    assert max(Counter(read).values()) == 1
 
 
 @given(st.data())
