@@ -60,7 +60,9 @@ SHOWN_ONLY = (
 MEASURED = ("time", "timeit", "prun", "capture")
 """Magics that measure or record the code that they run. The code is run once."""
 INSTALLERS = ("pip", "pip3", "conda", "mamba", "uv", "apt", "apt-get", "nvidia-smi", "nvcc", "lscpu", "which", "uname")
-"""Commands that install something or ask about the machine. They are left out, with a message."""
+SHOWING = ("cat", "head", "tail", "ls", "pwd", "free", "df", "du", "date", "hostname", "nproc", "lspci", "ldconfig")
+"""Commands that install something or ask about the machine, and such as only show something unless what they say goes
+to a file or another command. They are left out, with a message."""
 
 
 def run_notebook(path: str, words: Sequence[str]) -> Ended:
@@ -153,7 +155,8 @@ def of_magic(cell: Cell, number: int, match: re.Match[str]) -> str:
 
 def left_out(where: str, command: str) -> str:
     program = Path(command.split()[0]).name if command.split() else ""
-    if program in INSTALLERS or re.fullmatch(r"python\d?(\.\d+)? -m pip.*", command):
+    shows = program in SHOWING and not re.search("[>|;&`$]", command)
+    if shows or program in INSTALLERS or re.fullmatch(r"python\d?(\.\d+)? -m pip.*", command):
         say(f"{where}: {command}: not run")
         return ""
     raise InputError(f"{where}: !{command}: banksim run starts no shell from a notebook: leave the line out")

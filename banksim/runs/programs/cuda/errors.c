@@ -2,6 +2,7 @@
 #include "connection.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     CUresult error;
@@ -54,10 +55,16 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint
 /* NVIDIA's own runtime library authenticates the driver by undocumented tables. There are none here, so it fails.
    banksim says so at the end of a program that did nothing more. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
-    const char *text = "NVIDIA's own CUDA runtime is in it, which runs on NVIDIA's driver only: link with -cudart shared "
-                       "(NVCC_APPEND_FLAGS=\"-cudart shared\", or -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";
+    static const char why[] = " or a library that it loads has NVIDIA's own CUDA runtime in it, which runs on NVIDIA's driver "
+                              "only: link with -cudart shared (NVCC_APPEND_FLAGS=\"-cudart shared\", or "
+                              "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";
     static bool told;
-    if (!told && !banksim_connect()) banksim_tell('S', text, strlen(text));
+    if (!told && !banksim_connect()) {
+        char text[4096 + sizeof why];
+        ssize_t length = readlink("/proc/self/exe", text, 4096);
+        strcpy(text + (length > 0 ? length : 0), why);
+        banksim_tell('S', text, strlen(text));
+    }
     told = true;
     *table = NULL;
     return CUDA_ERROR_NOT_SUPPORTED;
