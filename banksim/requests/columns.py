@@ -4,6 +4,7 @@ A column is handed to compiled code as an address and a stride, so that the addr
 nothing of the size of the trace is made where one value stands for all (stride 0). Needs numba.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -50,20 +51,31 @@ def places(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
     return np.array([*zip((column.ctypes.data for column in held), strides, strict=True)], np.int64), held
 
 
-def spread(
-    work: Callable[[int, int], Result], requests: int, most: int | None = None, workers: int = 0
-) -> list[Result]:
+def spread(work: Callable[[int, int], Result], requests: int, workers: int = 0) -> list[Result]:
     """`work(first, last)` of every chunk, in order, on so many threads (0: on all cores that this process may use).
 
-    There are `most` chunks or fewer, if that is given.
+    This thread is one of them. Each takes chunks in ascending order.
     """
-    workers = workers or cores()
-    size = max(CHUNK, -(-requests // most)) if most else CHUNK
-    chunks = [(first, min(first + size, requests)) for first in range(0, requests, size)]
-    if min(len(chunks), workers) < 2:
-        return [work(*chunk) for chunk in chunks]
-    with ThreadPoolExecutor(min(len(chunks), workers)) as pool:
-        return list(pool.map(lambda chunk: work(*chunk), chunks))
+    chunks = range(0, requests, CHUNK)
+    left, found = iter(chunks), dict[int, Result]()
+
+    def take() -> None:
+        for first in left:
+            found[first] = work(first, min(first + CHUNK, requests))
+
+    others = min(len(chunks), workers or cores()) - 1
+    if others < 1:
+        take()
+    else:
+        with ThreadPoolExecutor(others) as pool:
+            started = [pool.submit(take) for _ in range(others)]
+            try:
+                take()
+            finally:
+                deque(left, 0)  # after an error, nothing is left to the others either
+        for one in started:
+            one.result()
+    return [found[first] for first in chunks]
 
 
 @inlined

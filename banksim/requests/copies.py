@@ -130,7 +130,8 @@ def of_known_cost(
     op: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint32], address: npt.NDArray[np.uint32]
 ) -> npt.NDArray[np.uint8]:
     """The ops of n requests, with cp_async_gather for copies whose cost is not known because of how they spread."""
-    if op.max(initial=0) < np.argmax(IS_BYPASSING):  # seen sooner than by looking each up
+    given = op if op.strides[0] else op[:1]
+    if given.max(initial=0) < np.argmax(IS_BYPASSING):  # seen sooner than by looking each up
         return op
     rows = np.flatnonzero(IS_BYPASSING[op])
     rows = rows[spread_rows(address[rows], mask[rows])]

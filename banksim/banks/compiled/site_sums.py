@@ -1,10 +1,10 @@
 """What the requests of a trace cost by site, op and width: one pass over them, on all cores. Needs numba.
 
-Every thread takes long stretches of the trace, each with a table of its own, so that nothing is shared; what the tables
-hold is added up in the order of the stretches.
+Every thread adds up the requests that it takes in a table of its own, so that nothing is shared; then the tables are
+added up, which is the same in whatever order.
 """
 
-from collections.abc import Sequence
+from threading import get_ident
 
 import numpy as np
 
@@ -29,15 +29,14 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
-from banksim.system.processes import cores
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
 REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, KIND, NEXT, SITE_OF, ENTRY = range(13)
 """The figures of a key; of its worst request the excess, block and warp, and row; op and width, 0 where an entry is
 free; the entry of the site's next key, 0 if there is none; the site. First stand entries of the sites' first keys."""
-STRETCHES = 8
-"""Stretches of a trace for each core: enough for cores to end at the same time."""
+ORDER = ((1, WORST), (1, PLACE), (-1, EXCESS), (1, KIND), (1, SITE_OF))
+"""Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
@@ -126,40 +125,33 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
     """By (site, op, width), in this order, what the requests of a trace cost, if each comes so many `times`. `workers`:
     threads, 0 for all cores."""
     table, rule, n = records(arch), rule_words(arch), len(trace)
-    often = np.broadcast_to(1, n) if times is None else times
+    often = np.broadcast_to(np.int32(1), n) if times is None else times
     columns, _held = places(
         (trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp, often)
     )
 
-    def work(first: int, last: int) -> Ints:
-        used: Integer = len(trace.sites)
-        entries = np.zeros((max(64, used + REQUESTS), ENTRY), np.int64)
+    sites: Integer = len(trace.sites)
+    nothing = np.zeros((max(64, sites + REQUESTS), ENTRY), np.int64)
+    tables = {0: (nothing, sites)}
+
+    def work(first: int, last: int) -> None:
+        thread = get_ident()
+        entries, used = tables.get(thread) or (nothing.copy(), sites)
         while first < last:
             reached, used = _tally(columns, first, last, table, rule, used, entries)
             first = int(reached)
             if first < last:
                 entries = np.concatenate([entries, np.zeros_like(entries)])
-        return entries[entries[:, KIND] > 0]
+        tables[thread] = entries, used
 
-    of_key: dict[Key, list[list[int]]] = {}
-    for entries in spread(work, n, STRETCHES * (workers or cores()), workers):
-        for entry in entries.tolist():
-            op, width = divmod(entry[KIND], WIDEST)
-            of_key.setdefault((entry[SITE_OF], op, width), []).append(entry)
-    return {key: summed(of_key[key]) for key in sorted(of_key)}
-
-
-def summed(entries: Sequence[Sequence[int]]) -> Tally:
-    """The figures of several entries together."""
-    columns = [list(column) for column in zip(*entries, strict=True)]
-    less, _, worst = min((-entry[EXCESS], entry[PLACE], entry[WORST]) for entry in entries)
-    return Tally(
-        requests=sum(columns[REQUEST]),
-        low=sum(columns[LOW]),
-        high=sum(columns[HIGH]),
-        ideal=sum(columns[IDEALS]),
-        degree_low=max(columns[DEGREE_LOW]),
-        degree_high=max(columns[DEGREE_HIGH]),
-        worst=worst,
-        excess=-less,
-    )
+    spread(work, n, workers=workers)
+    found = np.concatenate([entries[entries[:, KIND] > 0] for entries, _ in tables.values()])
+    # Entries of a key stand together, the one with its worst request first.
+    found = found[np.lexsort([sign * found[:, field] for sign, field in ORDER])]
+    keys = found[:, (SITE_OF, KIND)]
+    first = np.flatnonzero(np.diff(keys, axis=0, prepend=-1).any(axis=1))
+    sums = np.add.reduceat(found[:, REQUEST : IDEALS + 1], first)
+    degrees = np.maximum.reduceat(found[:, DEGREE_LOW : DEGREE_HIGH + 1], first)
+    figures = np.hstack([sums, degrees, found[first][:, (WORST, EXCESS)]])
+    both = zip(keys[first].tolist(), figures.tolist(), strict=True)
+    return {(site, *divmod(kind, WIDEST)): Tally(*figure) for (site, kind), figure in both}
