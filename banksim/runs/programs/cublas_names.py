@@ -1,11 +1,13 @@
 """cuBLAS's functions as one table, and what is generated from it for the stand-in (cuda/include, cuda/libraries).
 
 libraries/cublas.py, which computes them, reads `FUNCTIONS` as well. A parameter with `!` is written to; one with `~` is
-real, whatever the function's type; one with `#` is an int. Of a leading dimension the least is told, as C.
+real, whatever the function's type; one with `#` is an int; one with `[]` is an array of pointers to matrices; of one
+with `:` another parameter tells the type. Of a leading dimension the least is told, as C, of a size the most.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -56,10 +58,34 @@ S D C Z      : trttp             : uplo n a lda>=n b!
 S D C Z      : tpttr             : uplo n a b! ldb>=n
 S D C Z      : geam              : opa opb m n alpha a lda>=TURNED(opa)?n:m beta b ldb>=TURNED(opb)?n:m c! ldc>=m
 S D C Z      : dgmm              : side m n a lda>=m x incx c! ldc>=m
+S D          : rotg              : p! q! cosine! sine!
+C Z          : rotg              : p! q! cosine~! sine!
+S D          : rotm              : n x! incx y! incy rotation
+S D          : rotmg             : d1! d2! p! q rotation!
+S D C Z      : trsmBatched       : side uplo op diag m n alpha a[] lda>=side?n:m b[]! ldb>=m count
+S D C Z      : gemvBatched       : op m n alpha a[] lda>=m x[] incx beta y[]! incy count
+S D C Z      : gemvStridedBatched: op m n alpha a lda>=m stridea x incx stridex beta y! incy stridey count
+S D C Z      : getrfBatched      : n a[]! lda>=n pivots! info! count
+S D C Z      : getrsBatched      : op n nrhs a[] lda>=n pivots b[]! ldb>=n host_info! count
+S D C Z      : getriBatched      : n a[] lda>=n pivots c[]! ldc>=n info! count
+S D C Z      : matinvBatched     : n<=32 a[] lda>=n c[]! ldc>=n info! count
+-            : axpyEx            : n alpha:ta ta x:tx tx incx y!:ty ty incy run
+-            : copyEx            : n x:tx tx incx y!:ty ty incy
+-            : swapEx            : n x!:tx tx incx y!:ty ty incy
+-            : scalEx            : n alpha:ta ta x!:tx tx incx run
+-            : dotEx dotcEx      : n x:tx tx incx y:ty ty incy result!:tr tr run
+-            : nrm2Ex asumEx     : n x:tx tx incx result!:tr tr run
+I            : amaxEx aminEx     : n x:tx tx incx result#!
+-            : rotEx             : n x!:tx tx incx y!:ty ty incy cosine:ts sine:ts ts run
+C            : syrkEx syrk3mEx   : uplo op n k alpha a:tx tx lda>=TURNED(op)?k:n beta c!:ty ty ldc>=n
+C            : herkEx herk3mEx   : uplo op n k alpha~ a:tx tx lda>=TURNED(op)?k:n beta~ c!:ty ty ldc>=n
 """
-SCALARS = ("alpha", "beta", "cosine", "sine")
-TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex"}
+SCALARS = ("alpha", "beta", "cosine", "sine", "p", "q", "d1", "d2", "rotation")
+ROTATION = 5
+"""What `rotation` points to: how a matrix of four numbers is told, and these."""
+TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", "V": "void", "I": "int"}
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
+DATA_TYPES = ("ta", "tx", "ty", "tr", "ts", "run")
 OF_PREFIX = {"Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
 ENUMERATIONS = {
     "uplo": ("cublasFillMode_t", 2),
@@ -68,31 +94,39 @@ ENUMERATIONS = {
     **dict.fromkeys(("op", "opa", "opb"), ("cublasOperation_t", 4)),
 }
 """Their types, and how many values they have."""
-SIZES = ("m", "n", "k", "kl", "ku")
-IN_MEMORY = ("x", "y", "a", "b", "c", "result")
+SIZES = ("m", "n", "k", "kl", "ku", "nrhs", "count")
+IN_MEMORY = ("x", "y", "a", "b", "c", "result", "pivots", "info", "host_info")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """`kind`: the letter of the type of a number, or `int`; `written`: whether it points to what is written; `least`: C
-    code of the least value of a leading dimension."""
+    """`kind`: the letter of the type of a number; `written`: whether it points to what is written; `each`: whether to
+    an array of pointers; `typed`: the parameter that tells its type; `least` and `most`: C code."""
 
     name: str
     kind: str
     written: bool
+    each: bool
+    typed: str
     least: str
+    most: str
 
     @staticmethod
     def read(word: str, kind: str) -> Parameter:
         word, _, least = word.partition(">=")
-        name = word.rstrip("!~#")
-        return Parameter(name, "int" if "#" in word else REAL[kind] if "~" in word else kind, "!" in word, least)
+        word, _, most = word.partition("<=")
+        word, _, typed = word.partition(":")
+        name = word.rstrip("!~#[]")
+        kind = "V" if typed else "I" if "#" in word or name in ("pivots", "info", "host_info") else kind
+        return Parameter(name, REAL[kind] if "~" in word else kind, "!" in word, "[]" in word, typed, least, most)
 
     @property
     def declaration(self) -> str:
         if self.name in IN_MEMORY or self.name in SCALARS:
-            return f"{'' if self.written else 'const '}{TYPES.get(self.kind, self.kind)} *{self.name}"
-        return f"{ENUMERATIONS.get(self.name, ('int', 0))[0]} {self.name}"
+            constant = "" if self.written else "const "
+            return f"{constant}{TYPES[self.kind]} *{f'const {self.name}[]' if self.each else self.name}"
+        plain = "cudaDataType" if self.name in DATA_TYPES else "long long" if self.name.startswith("stride") else "int"
+        return f"{ENUMERATIONS.get(self.name, (plain, 0))[0]} {self.name}"
 
     @property
     def condition(self) -> str:
@@ -100,25 +134,40 @@ class Parameter:
         if self.name in ENUMERATIONS:
             return f"(unsigned){self.name} < {ENUMERATIONS[self.name][1]}"
         if self.name in SIZES:
-            return f"{self.name} >= 0"
+            return f"{self.name} >= 0" + (f" && {self.name} <= {self.most}" if self.most else "")
         return f"LEADS({self.name}, {self.least})" if self.least else self.name
+
+    @property
+    def size(self) -> str:
+        return f"size_of({self.typed})" if self.typed else f"sizeof *{self.name}"
+
+    @property
+    def pointers(self) -> list[str]:
+        """To the scalars that it points to, as C."""
+        return [f"{self.name} + {k}" for k in range(ROTATION)] if self.name == "rotation" else [self.name]
 
     @property
     def words(self) -> str:
         """Those of a call, as C."""
         if self.name in SCALARS:
-            return f"SCALAR({self.name})"
+            return ", ".join(f"SCALAR_OF({one}, {self.size})" for one in self.pointers)
         return f"POINTER({self.name})" if self.name in IN_MEMORY else self.name
 
 
 @dataclass(frozen=True)
 class Function:
-    """`name`: after `cublas`; `base`: without its type; `kind`: the letter of the type of its vectors and matrices."""
+    """`name`: after `cublas`; `base`: of what does the same of one matrix, without its type; `kind`: the letter of the
+    type of its vectors and matrices."""
 
     name: str
     base: str
     kind: str
     parameters: tuple[Parameter, ...]
+
+    @property
+    def results(self) -> list[Parameter]:
+        """Those that lie where the scalars do."""
+        return [one for one in self.parameters if one.written and one.name in (*SCALARS, "result")]
 
     @property
     def prototype(self) -> str:
@@ -127,22 +176,29 @@ class Function:
 
     @property
     def definition(self) -> str:
-        names, needed = [one.name for one in self.parameters], [*SCALARS, "result"]
+        names, needed = [one.name for one in self.parameters], [*SCALARS, "result", "host_info"]
         if "a" in names:  # of vectors alone a size may be negative, and means nothing
             needed += [*SIZES, *ENUMERATIONS, *(one.name for one in self.parameters if one.least)]
             needed += ["incx", "incy"] * (self.base != "dgmm")
         checks = [one.condition for one in self.parameters if one.name in needed]
-        answer = "result, sizeof *result" if "result" in names else "NULL, 0"
+        results = "".join(f"{{{to}, {one.size}}}, " for one in self.results for to in one.pointers)
         words = ", ".join(one.words for one in self.parameters)
-        return f'{self.prototype} {{ NEED({" && ".join(checks) or "h"}); RESULT("{self.name}", {answer}, {words}); }}'
+        first = "*host_info = 0; " if "host_info" in names else ""
+        return (
+            f"{self.prototype} {{ NEED({' && '.join(checks) or 'h'}); {first}"
+            f'RESULTS("{self.name}", ({{{results}{{0}}}}), {words}); }}'
+        )
 
 
 def functions() -> Iterator[Function]:
     for line in TABLE.strip().splitlines():
-        types, bases, parameters = (part.split() for part in line.split(" : "))
-        for base, prefix in product(bases, types):
-            kind = OF_PREFIX.get(prefix, prefix[-1].upper())
-            yield Function(prefix + base, base, kind, tuple(Parameter.read(word, kind) for word in parameters))
+        types, names, parameters = (part.split() for part in re.split(r" *: (?=\S)| : ", line))
+        for name, prefix in product(names, types):
+            kind, whole = OF_PREFIX.get(prefix, prefix[-1].upper()), prefix + name
+            if prefix in "-I":
+                kind, whole = "V", name.capitalize().replace("ex", "Ex") if prefix == "-" else whole
+            read = tuple(Parameter.read(word, kind) for word in parameters)
+            yield Function(whole, re.sub("(3m)?Ex$|(Strided)?Batched$", "", name), kind, read)
 
 
 FUNCTIONS = {one.name: one for one in functions()}
@@ -157,17 +213,12 @@ OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *nam
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
 NEVER_RENAMED = ("syrkx", "herkx", "gemm3m", "trttp", "tpttr", "geam", "dgmm")
-MISSING_WITH_TWO_VERSIONS = named("S D", "rotm rotmg") + named("S D C Z", "rotg")
-"""Those of the functions that banksim does not have whose newer version has a name of its own."""
 MISSING = [
-    *named("S D C Z", "trsmBatched gemvBatched gemvStridedBatched getrfBatched getrsBatched getriBatched"),
-    *named("S D C Z", "matinvBatched geqrfBatched gelsBatched"),
-    *named("Axpy Dot Dotc Nrm2 Scal Rot Rotg Rotm Rotmg Asum Copy Swap Iamax Iamin", "Ex"),
-    *named("Cgemm Cgemm3m Csyrk Csyrk3m Cherk Cherk3m", "Ex"),
+    *named("S D C Z", "geqrfBatched gelsBatched"),
+    *("cublasRotgEx", "cublasRotmEx", "cublasRotmgEx"),
     *("cublasHgemvBatched", "cublasHgemvStridedBatched", "cublasUint8gemmBias"),
     *("cublasLoggerConfigure", "cublasSetLoggerCallback", "cublasGetLoggerCallback", "cublasGetProperty"),
-    *("cublasGetSmCountTarget", "cublasSetSmCountTarget", "cublasGemmGroupedBatchedEx"),
-    *named("S D", "gemmGroupedBatched"),
+    *("cublasGetSmCountTarget", "cublasSetSmCountTarget"),
 ]
 
 
@@ -175,13 +226,13 @@ def headers() -> dict[str, str]:
     """The headers by their names. They give functions the names of their newer versions, take these away again where
     cublas.h has its own, declare and define those of the table, and list what is missing, for a macro of who includes
     them."""
-    renamed = [f"cublas{one.name}" for one in FUNCTIONS.values() if one.base not in NEVER_RENAMED]
-    newer = dict.fromkeys([*OF_HANDLES, *renamed, *named("S D C Z", "gemm"), *MISSING_WITH_TWO_VERSIONS])
-    missing = [*(f"{name}_v2" for name in MISSING_WITH_TWO_VERSIONS), *MISSING]
+    renamed = [f"cublas{one.name}" for one in FUNCTIONS.values() if one.name.endswith(one.base)]
+    renamed = [name for name in renamed if not name.endswith(NEVER_RENAMED)]
+    newer = dict.fromkeys([*OF_HANDLES, *renamed, *named("S D C Z", "gemm")])
     return {
         "banksim_cublas_newer.h": "".join(f"#define {name} {name}_v2\n" for name in newer),
         "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *OLDEST)),
         "banksim_cublas_declared.h": "".join(f"{one.prototype};\n" for one in FUNCTIONS.values()),
         "banksim_cublas_defined.h": "".join(f"{one.definition}\n" for one in FUNCTIONS.values()),
-        "banksim_cublas_missing.h": "".join(f"BANKSIM_MISSING({name})\n" for name in missing),
+        "banksim_cublas_missing.h": "".join(f"BANKSIM_MISSING({name})\n" for name in MISSING),
     }

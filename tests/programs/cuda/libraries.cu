@@ -148,6 +148,60 @@ static void products(cublasHandle_t h) {
     NEAR(d[8], d[0] * d[3] + d[1] * d[4] + d[2] * d[5]);
 }
 
+// Arrays of pointers, numbers of any type, and results of several numbers.
+static void extensions(cublasHandle_t h) {
+    const int n = 3, count = 2;
+    std::vector<double> a[count] = {{4, 1, 2, 1, 5, 3, 2, 3, 6}, {0, 1, 2, 1, 0, 3, 2, 3, 0}};
+    double *da[count] = {on_device(a[0]), on_device(a[1])}, *dinv[count] = {on_device(a[0]), on_device(a[1])};
+    double **as = on_device(std::vector<double *>(da, da + count)), **to = on_device(std::vector<double *>(dinv, dinv + count));
+    int *info = on_device(std::vector<int>(count, 9)), *pivots = on_device(std::vector<int>(n * count)), status = 9;
+    OK(cublasDmatinvBatched(h, n, as, n, to, n, info, count));
+    OK(cublasDgetrfBatched(h, n, as, n, pivots, info, count));
+    for (int i : on_host(info, count)) NEAR(i, 0);
+    OK(cublasDgetrsBatched(h, CUBLAS_OP_N, n, n, as, n, pivots, to, n, &status, count));
+    NEAR(status, 0);  // the inverse of the square
+    for (int b = 0; b < count; b++) {
+        auto x = on_host(dinv[b], n * n);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                double sum = 0;
+                for (int k = 0; k < n; k++)
+                    for (int l = 0; l < n; l++) sum += a[b][k * n + i] * a[b][l * n + k] * x[j * n + l];
+                NEAR(sum, i == j);
+            }
+    }
+    IS(cublasDmatinvBatched(h, 33, as, 33, to, 33, info, count), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasDgetrfBatched(h, n, as, n - 1, pivots, info, count), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasDgetrfBatched(h, n, as, n, pivots, info, -1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasDgetrsBatched(h, CUBLAS_OP_N, n, n, as, n, pivots, to, n, nullptr, count), CUBLAS_STATUS_INVALID_VALUE);
+    double p = 3, q = 4, c = 0, s = 0, rotation[5] = {}, d1 = 1, d2 = 5, x1 = 2.1, y1 = 1.2;
+    OK(cublasDrotg(h, &p, &q, &c, &s));
+    NEAR(p, 5); NEAR(c, 0.6); NEAR(s, 0.8); NEAR(q, 1 / 0.6);
+    OK(cublasDrotmg(h, &d1, &d2, &x1, &y1, rotation));
+    NEAR(rotation[0], 1); NEAR(rotation[1], 0.35); NEAR(rotation[4], 1.75); NEAR(x1, 1.935); NEAR(d1, 5 / 1.6125);
+    double *dp = on_device(std::vector<double>{3, 4, 0, 0}), one = 1, zero = 0, sum = 0;
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
+    OK(cublasDrotg(h, dp, dp + 1, dp + 2, dp + 3));
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST));
+    auto turned = on_host(dp, 4);
+    NEAR(turned[0], 5); NEAR(turned[2], 0.6); NEAR(turned[3], 0.8);
+    OK(cublasDotEx(h, 4, dp, CUDA_R_64F, 1, dp, CUDA_R_64F, 1, &sum, CUDA_R_64F, CUDA_R_64F));
+    NEAR(sum, 25 + turned[1] * turned[1] + 1);
+    __half *half = on_device(std::vector<__half>{__float2half(1), __float2half(3)});
+    float third = 1.f / 3;
+    OK(cublasScalEx(h, 2, &third, CUDA_R_32F, half, CUDA_R_16F, 1, CUDA_R_32F));
+    NEAR(__half2float(on_host(half, 2)[0]), __half2float(__float2half(third)));
+    IS(cublasDotEx(h, 1, dp, CUDA_R_64F, 1, dp, CUDA_R_64F, 1, nullptr, CUDA_R_64F, CUDA_R_64F), CUBLAS_STATUS_INVALID_VALUE);
+    cublasOperation_t plain[] = {CUBLAS_OP_N, CUBLAS_OP_N};
+    int sizes[] = {1, 2}, lds[] = {3, 3}, counts[] = {1, 1};
+    double alphas[] = {one, 2}, betas[] = {zero, zero};
+    OK(cublasDgemmGroupedBatched(h, plain, plain, sizes, sizes, sizes, alphas, (const double **)as, lds, (const double **)as, lds,
+                                 betas, to, lds, 2, counts));
+    auto first = on_host(da[0], 9), second = on_host(da[1], 9);
+    NEAR(on_host(dinv[0], 1)[0], first[0] * first[0]);
+    NEAR(on_host(dinv[1], 4)[3], 2 * (second[0] * second[3] + second[3] * second[4]));
+}
+
 // What a call read is changed, and what it wrote, before the same call comes again.
 static void again(cublasHandle_t h) {
     float *x = on_device(numbers<float>(8, 1)), *y = on_device(numbers<float>(8, 2)), sum;
@@ -250,15 +304,33 @@ static void randoms() {
     IS(curandSetGeneratorOrdering(other, CURAND_ORDERING_PSEUDO_SEEDED), CURAND_STATUS_OUT_OF_RANGE);
     OK(curandDestroyGenerator(other));
     IS(curandDestroyGenerator(nullptr), CURAND_STATUS_NOT_INITIALIZED);
+    IS(curandSetQuasiRandomGeneratorDimensions(g, 1), CURAND_STATUS_TYPE_ERROR);
     OK(curandDestroyGenerator(g));
+    // Quasirandom numbers; what cuRAND's guide says of wrong calls.
+    std::vector<unsigned long long> quasi(6);
+    OK(curandCreateGeneratorHost(&other, CURAND_RNG_QUASI_SOBOL64));
+    OK(curandGenerateLongLong(other, quasi.data(), 2));
+    OK(curandGenerateLongLong(other, quasi.data() + 2, 2));
+    OK(curandSetGeneratorOffset(other, 3));
+    OK(curandGenerateLongLong(other, quasi.data() + 4, 2));
+    const unsigned expected[] = {0, 8, 12, 4, 4, 6};
+    for (int k = 0; k < 6; k++) NEAR((double)(quasi[k] >> 60), expected[k]);
+    IS(curandGenerate(other, (unsigned *)quasi.data(), 2), CURAND_STATUS_TYPE_ERROR);
+    IS(curandSetPseudoRandomGeneratorSeed(other, 1), CURAND_STATUS_TYPE_ERROR);
+    IS(curandSetGeneratorOrdering(other, CURAND_ORDERING_PSEUDO_BEST), CURAND_STATUS_OUT_OF_RANGE);
+    IS(curandSetQuasiRandomGeneratorDimensions(other, 0), CURAND_STATUS_OUT_OF_RANGE);
+    IS(curandSetQuasiRandomGeneratorDimensions(other, 20001), CURAND_STATUS_OUT_OF_RANGE);
+    OK(curandSetQuasiRandomGeneratorDimensions(other, 4));
+    IS(curandGenerateLongLong(other, quasi.data(), 6), CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+    OK(curandDestroyGenerator(other));
 }
 
 int main(int argc, char **argv) {
     cublasHandle_t h;
     OK(cublasCreate(&h));
     const char *what = argc > 1 ? argv[1] : "";
-    if (!*what) vectors(h), again(h), refused(h), products(h), streams(h), randoms(), printf("done\n");
-    if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSrotmg(h, 1, 2, 3)));
+    if (!*what) vectors(h), again(h), refused(h), products(h), extensions(h), streams(h), randoms(), printf("done\n");
+    if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSgelsBatched(h, 1, 2, 3)));
     if (!strcmp(what, "fault")) {  // a result is waited for, so that the kernel's error is found there
         float *d = on_device(std::vector<float>(8, 1.f)), sum;
         twice<<<1, 1>>>(d + (1 << 28), 1);

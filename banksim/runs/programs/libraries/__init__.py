@@ -3,9 +3,12 @@
 calls.py     a call: its words, and the memory that they point into
 cublas.py    vectors and matrices
 matrices.py  how these are stored
+data_types.py  numbers of the types of cudaDataType
 products.py  products of matrices of any types
+factors.py   triangular factors of many matrices
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
+quasirandom.py  Sobol's numbers
 """
 
 import time

@@ -4,12 +4,15 @@ The first word of each call tells where its scalars are: 0 for their values in t
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
 from banksim.errors import UnsupportedError
-from banksim.runs.programs.cublas_names import FUNCTIONS, SCALARS
+from banksim.runs.programs.cublas_names import DATA_TYPES, FUNCTIONS, IN_MEMORY, SCALARS, Function, Parameter
 from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.data_types import EXECUTED, REAL, STORED, number_of
+from banksim.runs.programs.libraries.factors import getrf, getri, getrs, matinv
 from banksim.runs.programs.libraries.matrices import (
     Call,
     Scalar,
@@ -25,6 +28,8 @@ from banksim.runs.programs.libraries.matrices import (
 from banksim.runs.programs.libraries.products import PRODUCTS, product
 
 TYPES: dict[str, type[np.generic]] = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
+OF_THE_CALL = (*DATA_TYPES, "count", "stridea", "stridex", "stridey", "host_info")
+"""Parameters that tell which vectors and matrices there are: what is computed of one of each does not take them."""
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
@@ -32,17 +37,62 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     on_device, *arguments = words
     if name in PRODUCTS or name[1:] in PRODUCTS:
         return product(memory, on_device, arguments)
-    function = FUNCTIONS[name]
-    call, given = Call(memory, on_device, TYPES[function.kind], function.base), iter(arguments)
-    values = [
-        call.scalar((next(given), next(given)), TYPES[one.kind]) if one.name in SCALARS else next(given)
-        for one in function.parameters
-    ]
-    steps = {one.name: value for one, value in zip(function.parameters, values, strict=True)}
-    if any(one.written and steps.get(f"inc{one.name}") == 0 for one in function.parameters):
+    function, given = FUNCTIONS[name], iter(arguments)
+    taken = {
+        one.name: list(islice(given, 2 * len(one.pointers) * (one.name in SCALARS) or 1)) for one in function.parameters
+    }
+    plain = {one: first for one, (first, *_) in taken.items()}
+    if any(one.written and plain.get(f"inc{one.name}") == 0 for one in function.parameters):
         raise UnsupportedError(f"{memory.what}: writes to a vector whose elements are one: which stays is not known")
+    call = Call(memory, on_device, computed_as(memory, function, plain), function.base)
+    for one in function.parameters:
+        if one.typed and one.name in IN_MEMORY:
+            call.kinds[plain[one.name]] = plain[one.typed]
+            call.written |= {plain[one.name]} if one.written else set()
+
+    def value(one: Parameter, number: int) -> Scalar:
+        """Of a parameter, for one of several matrices."""
+        if one.name in SCALARS:
+            if one.typed:
+                kind = plain[one.typed]
+                return number_of(np.array(call.scalar(taken[one.name], STORED[kind])), kind, call.dtype)
+            pairs = np.reshape(taken[one.name], (-1, 2)).tolist()
+            found = [call.scalar(pair, TYPES[one.kind]) for pair in pairs]
+            return found if len(found) > 1 else found[0]
+        word = plain[one.name]
+        if one.each:
+            return int(memory.array(word, number + 1, np.int64)[number])
+        steps = {"pivots": 4 * plain.get("n", 0), "info": 4}
+        step = steps.get(one.name, plain.get(f"stride{one.name}", 0) * np.dtype(call.dtype).itemsize)
+        return word + number * step if word else word
+
+    answer = b""
     with np.errstate(all="ignore"):
-        return COMPUTED_BY[function.base](call, *values) or b""
+        for number in range(plain.get("count", 1)):
+            values = [value(one, number) for one in function.parameters if one.name not in OF_THE_CALL]
+            found = COMPUTED_BY[function.base](call, *values)
+            call.put_back()
+            answer = found if isinstance(found, bytes) else answer
+            if isinstance(found, list):
+                places = np.reshape([word for one in function.results for word in taken[one.name]], (-1, 2))[:, 0]
+                kinds = [TYPES[one.kind] for one in function.results for _ in one.pointers]
+                results = zip(found, places.tolist(), kinds, strict=True)
+                answer = b"".join(call.result(*one).ljust(16, b"\0") for one in results)
+    return answer
+
+
+def computed_as(memory: Memory, function: Function, plain: dict[str, int]) -> type[np.generic]:
+    """The type in which a function computes. UnsupportedError if the types that it is given do not go together."""
+    if not any(one.typed for one in function.parameters):
+        return TYPES[function.kind]
+    kind = plain["tx"]
+    run = EXECUTED.get(kind, -1)
+    like_it = {kind, run, REAL.get(run)}
+    given = [word for name, word in plain.items() if name in DATA_TYPES]
+    wanted = TYPES.get(function.kind, STORED.get(run))
+    if run < 0 or plain.get("ty", kind) != kind or not like_it.issuperset(given) or wanted != STORED[run]:
+        raise UnsupportedError(f"{memory.what}: there is none of cudaDataType {', '.join(map(str, given))}")
+    return STORED[run]
 
 
 # ---- vectors. The parameters are those of the table in cublas_names.py.
@@ -94,6 +144,61 @@ def extreme(find: Callable[[Array], Scalar]) -> Callable[..., bytes]:
 def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Scalar, sine: Scalar) -> None:
     one, other = c.vector(x, n, incx), c.vector(y, n, incy)
     one[:], other[:] = cosine * one + sine * other, cosine * other - np.conj(sine) * one
+
+
+def rotg(c: Call, p: Scalar, q: Scalar, cosine: Scalar, sine: Scalar) -> list[Scalar]:
+    """The rotation that makes (p, q) a multiple of (1, 0): this, how the rotation may be told by one number, and it."""
+    scale = abs(p) + abs(q)
+    if scale == 0 or (p == 0 and np.iscomplexobj(p)):
+        return [q, q, 0, 1] if scale else [p, q, 1, 0]
+    length = scale * np.sqrt(abs(p / scale) ** 2 + abs(q / scale) ** 2)
+    if np.iscomplexobj(p):
+        unit = p / abs(p)
+        return [unit * length, q, abs(p) / length, unit * np.conj(q) / length]
+    length = np.copysign(length, p if abs(p) > abs(q) else q)
+    cosine, sine = p / length, q / length
+    return [length, sine if abs(p) > abs(q) else 1 / cosine if cosine != 0 else 1, cosine, sine]
+
+
+def rotm(c: Call, n: int, x: int, incx: int, y: int, incy: int, rotation: list[Scalar]) -> None:
+    """By the matrix [[a, b], [c, d]]; of these a flag and a, c, b, d are told."""
+    flag, (first, turn, back, last) = rotation[0], rotation[1:]
+    one, other = c.vector(x, n, incx), c.vector(y, n, incy)
+    if flag >= 0:
+        first, turn, back, last = (1, turn, back, 1) if flag == 0 else (first, -1, 1, last)
+    if flag != -2:
+        one[:], other[:] = first * one + back * other, turn * one + last * other
+
+
+def rotmg(c: Call, d1: Scalar, d2: Scalar, p: Scalar, q: Scalar, rotation: list[Scalar]) -> list[Scalar]:
+    """The modified rotation of (√d1 · p, √d2 · q) of C. L. Lawson and others ("Basic Linear Algebra Subprograms",
+    1979). d1 and d2 are kept between 2⁻²⁴ and 2²⁴."""
+    kept = [d1, d2, p, *rotation]
+    if d2 * q == 0 and d1 >= 0:
+        return [*kept[:3], -2, *kept[4:]]
+    most, less = d1 * p * p, d2 * q * q
+    turned = abs(most) <= abs(less)
+    if turned:
+        h = [[d1 * p / (d2 * q), 1], [-1, p / q]]
+        share, d1, d2, p = 1 + h[0][0] * h[1][1], d2, d1, q
+    else:
+        h = [[1, d2 * q / (d1 * p)], [-q / p, 1]]
+        share = 1 - h[0][1] * h[1][0]
+    if kept[0] < 0 or share <= 0 or (turned and less < 0):
+        return [0, 0, 0, -1, 0, 0, 0, 0]
+    factors, p, scaled = [d1 / share, d2 / share], p * share, False
+    for row in range(2):
+        while factors[row] != 0 and not 2.0**-24 < abs(factors[row]) < 2.0**24:
+            by = 4096 if abs(factors[row]) <= 1 else 1 / 4096
+            factors[row], h[row], scaled = factors[row] * by * by, [one / by for one in h[row]], True
+            p = p / by if row == 0 else p
+    told = [h[0][0], h[1][0], h[0][1], h[1][1]]
+    if not scaled:  # two of the four are known by the flag, and stay what they were
+        told = [
+            one if (k in (0, 3)) == turned else before
+            for k, (one, before) in enumerate(zip(told, kept[4:], strict=True))
+        ]
+    return [*factors, p, -1 if scaled else int(turned), *told]
 
 
 # ---- matrices
@@ -253,10 +358,11 @@ def dgmm(c: Call, side: int, m: int, n: int, a: int, lda: int, x: int, incx: int
     c.matrix(to, m, n, ldc)[:] = matrix * factors if side else factors[:, None] * matrix
 
 
-COMPUTED_BY: dict[str, Callable[..., bytes | None]] = {
+COMPUTED_BY: dict[str, Callable[..., bytes | list[Scalar] | None]] = {
     **{one.__name__: one for one in (
         axpy, copy, swap, scal, dot, dotc, nrm2, asum, rot, gemv, gbmv, symv, sbmv, spmv, trmv, tbmv, tpmv, ger, syr,
-        syr2, symm, syrk, syr2k, syrkx, trmm, gemm3m, trttp, tpttr, geam, dgmm)},
+        syr2, symm, syrk, syr2k, syrkx, trmm, gemm3m, trttp, tpttr, geam, dgmm, rotg, rotm, rotmg, getrf, getrs, getri,
+        matinv)},
     "dotu": dot, "amax": extreme(np.argmax), "amin": extreme(np.argmin), "geru": ger, "gerc": ger,
     "hemv": symv, "hbmv": sbmv, "hpmv": spmv, "trsv": trmv, "tbsv": tbmv, "tpsv": tpmv, "trsm": trmm,
     "her": syr, "her2": syr2, "spr": syr, "spr2": syr2, "hpr": syr, "hpr2": syr2,

@@ -1,9 +1,10 @@
 """The host's generators of cuRAND over NumPy.
 
 Philox, XORWOW and MRG32k3a give an H200's numbers (cuRAND 10.4): integers, uniform numbers, and a device generator's
-normal and log-normal floats (of mean 0 and deviation 1: others were not recorded) bit for bit. Normal numbers of a
-host's generator or as doubles differ in the last digits, as do their exponentials. Poisson's numbers, those of the
-other generators and of XORWOW's ordering by seeds are NumPy's of the same distribution.
+normal and log-normal floats (of mean 0 and deviation 1: others were not recorded) bit for bit. A host's generator
+computes the same with functions that are rounded correctly, as 32 recorded log-normal floats tell. Normal numbers as
+doubles differ in the last digits, as do their exponentials. Poisson's numbers, those of the Mersenne twisters and of
+XORWOW's ordering by seeds are NumPy's of the same distribution. Quasirandom numbers are those of quasirandom.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from banksim.errors import UnsupportedError
 from banksim.machine.operations import special_functions
 from banksim.machine.reference.engine import NumpyEngine
+from banksim.runs.programs.libraries import quasirandom
 from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
 from banksim.runs.programs.libraries.generators import GENERATORS, M1, Generator, Mrg32k3a, Philox
 
 Draw = Callable[[np.random.Generator, int, float, float], Array]
 DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
     "Generate": (np.uint32, lambda g, n, a, b: g.integers(0, 1 << 32, n, np.uint32)),
+    "GenerateLongLong": (np.uint64, lambda g, n, a, b: g.integers(0, 1 << 64, n, np.uint64)),
     "GenerateUniform": (np.float32, lambda g, n, a, b: 1 - g.random(n, np.float32)),  # above 0, up to and with 1
     "GenerateUniformDouble": (np.float64, lambda g, n, a, b: 1 - g.random(n)),
     "GenerateNormal": (np.float32, lambda g, n, a, b: a + b * g.standard_normal(n)),
@@ -41,12 +45,17 @@ generators: dict[tuple[int, int], tuple[int, Generator]] = {}
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     """Write random numbers to an address; for address 0, return them as bytes."""
-    kind, seed, offset, taken, ordering, handle, serial, address, count, first, second = (w % (1 << 64) for w in words)
+    kind, seed, offset, taken, ordering, dimensions, *rest = (word % (1 << 64) for word in words)
+    handle, serial, address, count, first, second = rest
     dtype, draw = DISTRIBUTIONS[name]
     a, b = (of_bits(np.uint64(word).view(np.int64).item(), np.float64) for word in (first, second))
     parameters: tuple[Any, Any] = a, b
     values = np.empty(count, dtype) if not address else memory.array(address, count, dtype)
-    if kind in GENERATORS and ordering != SEEDED and name != "GeneratePoisson":
+    if kind in quasirandom.BITS:
+        if name == "GeneratePoisson":
+            raise UnsupportedError(f"{memory.what} of quasirandom numbers")
+        values[:] = quasirandom.numbers(kind, name, offset + taken // dimensions, dimensions, count, parameters)
+    elif kind in GENERATORS and ordering != SEEDED and name != "GeneratePoisson":
         place = serial >> 32, handle
         if place not in generators or generators[place][0] != serial:
             generators[place] = serial, GENERATORS[kind](seed, offset)
@@ -74,18 +83,20 @@ def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, 
     if not normal:
         return uniform
     u, v = uniform[::2], uniform[1::2]
-    if double or on_host:
-        u, v = u.astype(float), v.astype(float)
+    if double:
         size, sine, cosine = np.sqrt(-2 * np.log(u)), np.sin(2 * np.pi * v), np.cos(2 * np.pi * v)
     else:
         unit = np.float32(2 * np.pi * 2**-32)
         angle = v * np.float32(2 * np.pi) if mrg else ENGINE.fma(drawn[1::2, 0].astype(np.float32), unit, unit / 2)
-        size = np.sqrt(np.float32(-2) * logarithm(u))
-        sine, cosine = (of_angle(function, angle) for function in ("SIN", "COS"))
+        size = np.sqrt(np.float32(-2) * (rounded(np.log, u) if on_host else logarithm(u)))
+        sine, cosine = (
+            rounded(exact, angle) if on_host else of_angle(on_device, angle)
+            for exact, on_device in ((np.sin, "SIN"), (np.cos, "COS"))
+        )
     values: Array = np.stack([size * sine, size * cosine], axis=1).ravel()
     values = values * values.dtype.type(parameters[1]) + values.dtype.type(parameters[0])
     if "Log" in name:
-        return np.exp(values) if double or on_host else exponential(values)
+        return np.exp(values) if double else rounded(np.exp, values) if on_host else exponential(values)
     return values
 
 
@@ -99,6 +110,11 @@ def between_0_and_1(drawn: Array, double: bool, mrg: bool) -> Array:
     else:
         uniform = drawn[:, 0].astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
     return uniform
+
+
+def rounded(function: Callable[[Array], Array], values: Array) -> Array:
+    """Those of float32, rounded once."""
+    return function(values.astype(float)).astype(np.float32)
 
 
 # Coefficients of log1p(x)/x - 1 + x/2 … as float32 bits, highest first: what the GPU's logf computes, rounding as it.

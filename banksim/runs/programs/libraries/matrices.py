@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.data_types import STORED, number_of, put
 
 Scalar = Any
 """A number of a function's type, or what NumPy made of it."""
@@ -19,6 +20,9 @@ class Call:
     def __init__(self, memory: Memory, on_device: int, dtype: type[np.generic], name: str = "") -> None:
         self.memory, self.on_device, self.dtype = memory, bool(on_device), dtype
         self.hermitian, self.conjugate, self.solves = name.startswith("h"), name.endswith("c"), name[2:3] == "s"
+        self.kinds, self.written = dict[int, int](), set[int]()
+        """By their addresses, the cudaDataTypes of those that a call tells, and which of them are written to."""
+        self.widened = list[tuple[Array, Array, int]]()
 
     def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Scalar:
         """That of two words: its bits, or its address."""
@@ -26,17 +30,37 @@ class Call:
             return self.memory.array(words[0], 1, dtype)[0]
         return np.frombuffer(np.array(words, np.int64).tobytes(), dtype)[0]
 
+    def stored_as(self, address: int) -> npt.DTypeLike:
+        return STORED[self.kinds[address]] if address in self.kinds else self.dtype
+
     def result(self, value: Scalar, address: int, dtype: npt.DTypeLike | None = None) -> bytes:
+        kind = self.kinds.get(address)
+        to = np.zeros(1, dtype or self.dtype if kind is None else STORED[kind])
+        put(to, np.array([value]), kind)
         if self.on_device:
-            self.memory.array(address, 1, dtype or self.dtype)[0] = value
+            self.memory.array(address, 1, to.dtype)[:] = to
             return b""
-        return np.array([value], dtype or self.dtype).tobytes()
+        return to.tobytes()
 
     def vector(self, address: int, count: int, step: int) -> Array:
-        return self.memory.vector(address, count, step, self.dtype)
+        return self.computed(address, self.memory.vector(address, count, step, self.stored_as(address)))
 
     def matrix(self, address: int, rows: int, columns: int, leading: int) -> Array:
-        return self.memory.matrix(address, rows, columns, leading, self.dtype)
+        return self.computed(address, self.memory.matrix(address, rows, columns, leading, self.stored_as(address)))
+
+    def computed(self, address: int, values: Array) -> Array:
+        """The values in the type of the computation: themselves, or others that `put_back` stores."""
+        if address not in self.kinds or self.stored_as(address) == self.dtype:
+            return values
+        wide = number_of(values, self.kinds[address], self.dtype)
+        if address in self.written:
+            self.widened.append((values, wide, self.kinds[address]))
+        return wide
+
+    def put_back(self) -> None:
+        for values, wide, kind in self.widened:
+            put(values, wide, kind)
+        self.widened.clear()
 
     def band(self, address: int, rows: int, columns: int, below: int, above: int, leading: int) -> Array:
         """A matrix of which only these diagonals are stored, one a row."""

@@ -6,21 +6,11 @@ import numpy as np
 
 from banksim.errors import UnsupportedError
 from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.data_types import BFLOAT16, STORED, number_of, put
 from banksim.runs.programs.libraries.matrices import Call, stored
 
-PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "SgemmEx", "GemmBatchedEx", "GemmStridedBatchedEx")
-BFLOAT16 = 14
-STORED: dict[int, type[np.generic]] = {
-    0: np.float32,
-    1: np.float64,
-    2: np.float16,
-    3: np.int8,
-    4: np.complex64,
-    5: np.complex128,
-    10: np.int32,
-    BFLOAT16: np.uint16,
-}
-"""NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
+PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "gemmEx", "gemm3mEx", "GemmBatchedEx",
+            "GemmStridedBatchedEx", "GemmGroupedBatchedEx")  # fmt: skip
 COMPLEX = (4, 5)
 COMPUTED: dict[int, tuple[type[np.generic], type[np.generic], dict[int, tuple[int, ...]]]] = {
     **dict.fromkeys((64, 65), (np.float16, np.float32, {2: (2,)})),
@@ -87,19 +77,3 @@ def place(m: Memory, base: int, number: int, kind: int, step: int, pointers: boo
     if pointers:
         return int(m.array(base, number + 1, np.int64)[number])
     return base + number * step * np.dtype(STORED[kind]).itemsize
-
-
-def number_of(matrix: Array, kind: int, dtype: type[np.generic]) -> Array:
-    if kind == BFLOAT16:
-        return (matrix.astype(np.uint32) << 16).view(np.float32).astype(dtype)
-    return matrix.astype(dtype)
-
-
-def put(to: Array, values: Array, kind: int) -> None:
-    """Store values, rounded to the type of the matrix."""
-    if kind == BFLOAT16:
-        bits = values.astype(np.float32).view(np.uint32)
-        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-        to[:] = np.where(np.isnan(values), 0x7FFF, rounded)
-    else:
-        to[:] = values.astype(to.dtype)

@@ -1,6 +1,5 @@
 """cuBLAS's functions of triangles, bands, packed and Hermitian matrices, against the whole matrices that they mean."""
 
-import struct
 import subprocess
 from typing import Any
 
@@ -8,38 +7,10 @@ import numpy as np
 import pytest
 
 from banksim.errors import UnsupportedError
-from banksim.kernels.global_addresses import PROGRAM
-from banksim.machine.launch import Buffer
-from banksim.runs.programs import libraries, standins
+from banksim.runs.programs import standins
 from banksim.runs.programs.cublas_names import FUNCTIONS
-from banksim.runs.programs.libraries.cublas import COMPUTED_BY, TYPES
-
-KINDS = tuple(TYPES)
-N, K = 5, 2
-LOWER, UPPER = 0, 1
-
-
-def call(name: str, *given: Any) -> bytes:
-    """A call in which arrays stand for their addresses and NumPy's scalars for their bits."""
-    buffers, words = [], [0]
-    for one in given:
-        if isinstance(one, np.ndarray):
-            words.append(PROGRAM.address_of(len(buffers)))
-            buffers.append(Buffer(one.reshape(-1, order="A").view(np.uint8), "memory"))
-        elif isinstance(one, np.generic):
-            words += np.frombuffer(one.tobytes().ljust(16, b"\0"), np.int64).tolist()
-        else:
-            words.append(one)
-    content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-    return libraries.called(content, buffers).answer
-
-
-def numbers(kind: str, *shape: int, seed: int = 1) -> Any:
-    made = np.random.default_rng(seed)
-    values = made.uniform(0.5, 1.5, shape)
-    if kind in "CZ":
-        values = values + 1j * made.uniform(-1, 1, shape)
-    return np.asfortranarray(values.astype(TYPES[kind]))
+from banksim.runs.programs.libraries.cublas import COMPUTED_BY
+from helpers.cublas_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
 
 
 def mirrored(matrix: Any, upper: int, hermitian: bool) -> Any:
@@ -75,10 +46,6 @@ def banded(matrix: Any, below: int, above: int) -> tuple[Any, Any]:
         else:
             found[i, j] = 0
     return found, np.asfortranarray(rows)
-
-
-def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-4 if found.dtype in (np.float32, np.complex64) else 1e-12)
 
 
 def test_every_function_of_the_table_is_computed() -> None:

@@ -17,17 +17,17 @@ TYPES = {"xorwow": 101, "mrg": 121, "philox": 161}
 EXACT = ("Generate", "GenerateUniform", "GenerateUniformDouble", "GenerateNormal", "GenerateLogNormal")
 SERIAL = itertools.count(1)
 RECORDED = dict(np.load(DATA / "curand.npz"))
-Take = Callable[[str, int], np.ndarray]
+Take = Callable[..., np.ndarray]
 
 
 def generator(label: str, seed: int = 1234, offset: int = 0, host: bool = False) -> Take:
     """What takes numbers of a new generator."""
     serial = next(SERIAL)
 
-    def take(name: str, count: int) -> np.ndarray:
+    def take(name: str, count: int, parameters: tuple[float, float] = (0, 1)) -> np.ndarray:
         out = np.zeros(count, DISTRIBUTIONS[name][0])
-        zero, one = (struct.unpack("<q", struct.pack("<d", value))[0] for value in (0.0, 1.0))
-        words = (TYPES[label], seed, offset, 0, 101, 1, serial, 0 if host else PROGRAM.address_of(0), count, zero, one)
+        given = (struct.unpack("<q", struct.pack("<d", value))[0] for value in parameters)
+        words = (TYPES[label], seed, offset, 0, 101, 1, 1, serial, 0 if host else PROGRAM.address_of(0), count, *given)
         content = b"cuRAND\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
         answer = libraries.called(content, [Buffer(out.view(np.uint8), "out")]).answer
         return np.frombuffer(answer, out.dtype) if host else out
@@ -74,3 +74,19 @@ def test_other_numbers_are_near(label: str) -> None:
     ):
         took = generator(label)(name, 1024)[:128]
         np.testing.assert_allclose(took, RECORDED[f"{label}_1234_{name}"], near, near)
+
+
+LOGNORMAL = {
+    "philox": """0.107208 31.763277 0.119902 6.884295 8.473219 1.534504 4.520785 10.082164 0.979758 19.236683 34.952755
+        2.380386""",
+    "xorwow": "12.961029 0.074040 1.550074 8.390443 0.359635 6.221920 50.231937 0.883139 2.019494 1.233221",
+    "mrg": "1.321401 0.833133 0.087416 0.447883 5.407566 3.552269 3.582037 3.251252 2.401084 3.612976",
+}
+"""What NVIDIA's samples of log-normal numbers (mean 1, deviation 2) print of a host's generator, beside an H200."""
+
+
+@pytest.mark.parametrize("label", TYPES)
+def test_normal_numbers_of_a_hosts_generator_are_rounded_correctly(label: str) -> None:
+    expected = LOGNORMAL[label].split()
+    took = generator(label, host=True)("GenerateLogNormal", len(expected), (1, 2))
+    assert [f"{one:.6f}" for one in took] == expected

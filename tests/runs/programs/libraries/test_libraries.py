@@ -31,6 +31,7 @@ def test_a_program_finds_the_results_that_it_computes_itself(tmp_path: Path, cap
     assert capfd.readouterr() == ("done\n", "")
     found = json.loads(report.read_text())
     assert found["library_calls"]["cuBLAS Sgemm"] == 5
+    assert found["library_calls"]["cuBLAS GemmGroupedBatchedEx"] == 2  # a call for each group
     assert found["library_calls"]["cuBLAS Sscal"] == 1 + 2  # by a graph that is launched twice
     assert [kernel["kernel"] for kernel in found["kernels"]] == ["twice"]
 
@@ -52,7 +53,7 @@ def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
     assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "missing"]) == 2
     said = capfd.readouterr()
     assert said.out == "CUBLAS_STATUS_NOT_SUPPORTED\n"
-    assert said.err == "banksim: cublasSrotmg_v2: not provided: it returned CUBLAS_STATUS_NOT_SUPPORTED\n"
+    assert said.err == "banksim: cublasSgelsBatched: not provided: it returned CUBLAS_STATUS_NOT_SUPPORTED\n"
 
 
 OLD = str(PROGRAMS / "cuda" / "old_cublas.cu")

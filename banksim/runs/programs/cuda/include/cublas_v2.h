@@ -58,7 +58,8 @@ typedef enum {
     CUBLAS_GEMM_ALGO0 = 0,
     CUBLAS_GEMM_ALGO1 = 1,
     CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
-    CUBLAS_GEMM_DFALT_TENSOR_OP = 99
+    CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
+    CUBLAS_GEMM_AUTOTUNE = 999
 } cublasGemmAlgo_t;
 typedef enum {
     CUBLAS_COMPUTE_16F = 64,
@@ -139,9 +140,26 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t op
                                           long long strideb, const void *beta, void *c, cudaDataType ctype, int ldc,
                                           long long stridec, int count, cublasComputeType_t compute,
                                           cublasGemmAlgo_t algo);
-cublasStatus_t cublasSgemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                             const float *alpha, const void *a, cudaDataType atype, int lda, const void *b,
-                             cudaDataType btype, int ldb, const float *beta, void *c, cudaDataType ctype, int ldc);
+#define BANKSIM_GEMM_EX(NAME, T)                                                                                       \
+    cublasStatus_t cublas##NAME(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,   \
+                                const T *alpha, const void *a, cudaDataType atype, int lda, const void *b,             \
+                                cudaDataType btype, int ldb, const T *beta, void *c, cudaDataType ctype, int ldc);
+BANKSIM_GEMM_EX(SgemmEx, float)
+BANKSIM_GEMM_EX(CgemmEx, cuComplex)
+BANKSIM_GEMM_EX(Cgemm3mEx, cuComplex)
+#define BANKSIM_GROUPED(S, T)                                                                                          \
+    cublasStatus_t cublas##S##gemmGroupedBatched(                                                                      \
+        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const int m[], const int n[],  \
+        const int k[], const T alpha[], const T *const a[], const int lda[], const T *const b[], const int ldb[],      \
+        const T beta[], T *const c[], const int ldc[], int groups, const int counts[]);
+BANKSIM_GROUPED(S, float)
+BANKSIM_GROUPED(D, double)
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[],
+                                          const int m[], const int n[], const int k[], const void *alpha,
+                                          const void *const a[], cudaDataType atype, const int lda[],
+                                          const void *const b[], cudaDataType btype, const int ldb[], const void *beta,
+                                          void *const c[], cudaDataType ctype, const int ldc[], int groups,
+                                          const int counts[], cublasComputeType_t compute);
 /* Functions that are there to be called, and say that they are not provided. */
 #ifdef __cplusplus
 #define BANKSIM_MISSING(NAME) cublasStatus_t NAME(...);

@@ -113,21 +113,42 @@ COPIES(Get)
 
 static uint64_t scalar(cublasHandle_t handle, const void *pointer, size_t size, int word) {
     uint64_t bits[2] = {POINTER(pointer)};
-    if (handle->mode == CUBLAS_POINTER_MODE_HOST) memcpy(bits, pointer, size);
+    if (handle->mode == CUBLAS_POINTER_MODE_HOST) bits[0] = 0, memcpy(bits, pointer, size);
     return bits[word];
 }
-
-static cublasStatus_t compute(cublasHandle_t handle, const char *name, const uint64_t *words, size_t count,
-                              void *result, size_t size) {
-    if (handle->mode == CUBLAS_POINTER_MODE_DEVICE) result = NULL;
-    return status_of(banksim_compute(handle->stream, "cuBLAS", name, words, count, result, size));
+static size_t size_of(cudaDataType type) {
+    switch (type) {
+    case CUDA_R_16F:
+    case CUDA_R_16BF: return 2;
+    case CUDA_R_32F: return 4;
+    case CUDA_R_64F:
+    case CUDA_C_32F: return 8;
+    case CUDA_C_64F: return 16;
+    default: return 0; /* banksim refuses it */
+    }
 }
-#define RESULT(NAME, TO, SIZE, ...)                                                                      \
+
+/* Where a number that the program gets goes. Of several, each is two words of the answer. */
+struct place {
+    void *to;
+    size_t size;
+};
+static cublasStatus_t compute(cublasHandle_t handle, const char *name, const struct place *results,
+                              const uint64_t *words, size_t count) {
+    static __thread uint64_t found[8][2];
+    size_t n = 0;
+    while (handle->mode == CUBLAS_POINTER_MODE_HOST && results[n].to) n++;
+    CUresult failed = banksim_compute(handle->stream, "cuBLAS", name, words, count, n > 1 ? found : results->to,
+                                      n > 1 ? n * sizeof *found : results->size);
+    for (size_t k = 0; n > 1 && !failed && k < n; k++) memcpy(results[k].to, found[k], results[k].size);
+    return status_of(failed);
+}
+#define BARE(...) __VA_ARGS__
+#define RESULTS(NAME, PLACES, ...)                                                                       \
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;                                                        \
     const uint64_t words[] = {h->mode, __VA_ARGS__};                                                     \
-    return compute(h, NAME, words, sizeof words / sizeof *words, TO, SIZE)
+    return compute(h, NAME, (const struct place[])BARE PLACES, words, sizeof words / sizeof *words)
 #define SCALAR_OF(p, size) scalar(h, p, size, 0), scalar(h, p, size, 1)
-#define SCALAR(p) SCALAR_OF(p, sizeof *(p))
 /* A pointer that is refused before it is followed. */
 #define NEED(p)                                         \
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;       \
@@ -165,7 +186,7 @@ static cublasStatus_t product(cublasHandle_t h, const char *name, struct product
     NEED(p.count >= 0 && LEADS(p.lda, TURNED(p.opa) ? p.k : p.m) && LEADS(p.ldb, TURNED(p.opb) ? p.n : p.k) &&
          LEADS(p.ldc, p.m));
     size_t size = scalar_size(p.compute, p.ctype);
-    RESULT(name, NULL, 0, p.opa, p.opb, p.m, p.n, p.k, SCALAR_OF(p.alpha, size), POINTER(p.a), p.atype, p.lda, p.stridea,
+    RESULTS(name, ({{0}}), p.opa, p.opb, p.m, p.n, p.k, SCALAR_OF(p.alpha, size), POINTER(p.a), p.atype, p.lda, p.stridea,
            POINTER(p.b), p.btype, p.ldb, p.strideb, SCALAR_OF(p.beta, size), POINTER(p.c), p.ctype, p.ldc, p.stridec,
            p.count, p.compute, p.pointers);
 }
@@ -206,11 +227,15 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOpera
                             cublasComputeType_t compute, cublasGemmAlgo_t algo) {
     return product(h, "GemmEx", (struct product){SHAPE, VALUES, TYPES, .compute = compute, .count = 1});
 }
-cublasStatus_t cublasSgemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                             const float *alpha, const void *a, cudaDataType atype, int lda, const void *b,
-                             cudaDataType btype, int ldb, const float *beta, void *c, cudaDataType ctype, int ldc) {
-    return product(h, "SgemmEx", (struct product){SHAPE, VALUES, TYPES, .compute = CUBLAS_COMPUTE_32F, .count = 1});
-}
+#define GEMM_EX(NAME, T)                                                                                               \
+    cublasStatus_t cublas##NAME(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,   \
+                                const T *alpha, const void *a, cudaDataType atype, int lda, const void *b,             \
+                                cudaDataType btype, int ldb, const T *beta, void *c, cudaDataType ctype, int ldc) {    \
+        return product(h, #NAME, (struct product){SHAPE, VALUES, TYPES, .compute = CUBLAS_COMPUTE_32F, .count = 1});   \
+    }
+GEMM_EX(SgemmEx, float)
+GEMM_EX(CgemmEx, cuComplex)
+GEMM_EX(Cgemm3mEx, cuComplex)
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
                                    const void *alpha, const void *const a[], cudaDataType atype, int lda,
                                    const void *const b[], cudaDataType btype, int ldb, const void *beta,
@@ -229,6 +254,36 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t op
                    (struct product){SHAPE, VALUES, TYPES, .compute = compute, .count = count, .stridea = stridea,
                                     .strideb = strideb, .stridec = stridec});
 }
+
+/* Groups of products, whose arrays lie in host memory. Those of pointers lie on the device, one group behind the other. */
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[],
+                                          const int m[], const int n[], const int k[], const void *alpha,
+                                          const void *const a[], cudaDataType atype, const int lda[],
+                                          const void *const b[], cudaDataType btype, const int ldb[], const void *beta,
+                                          void *const c[], cudaDataType ctype, const int ldc[], int groups,
+                                          const int counts[], cublasComputeType_t compute) {
+    NEED(groups >= 0 && alpha && beta);
+    size_t size = scalar_size(compute, ctype), first = 0;
+    for (int g = 0; g < groups; first += counts[g++]) {
+        struct product one = {opa[g], opb[g], m[g], n[g], k[g], lda[g], ldb[g], ldc[g], counts[g],
+                              (const char *)alpha + g * size, (const char *)beta + g * size, a + first, b + first,
+                              (void *)(c + first), TYPES, .compute = compute, .pointers = 1};
+        cublasStatus_t failed = product(h, "GemmGroupedBatchedEx", one);
+        if (failed) return failed;
+    }
+    return CUBLAS_STATUS_SUCCESS;
+}
+#define GROUPED(S, T, TYPE, COMPUTED)                                                                                  \
+    cublasStatus_t cublas##S##gemmGroupedBatched(                                                                      \
+        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const int m[], const int n[],  \
+        const int k[], const T alpha[], const T *const a[], const int lda[], const T *const b[], const int ldb[],      \
+        const T beta[], T *const c[], const int ldc[], int groups, const int counts[]) {                               \
+        return cublasGemmGroupedBatchedEx(h, opa, opb, m, n, k, alpha, (const void *const *)a, TYPE, lda,              \
+                                          (const void *const *)b, TYPE, ldb, beta, (void *const *)c, TYPE, ldc,        \
+                                          groups, counts, COMPUTED);                                                   \
+    }
+GROUPED(S, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GROUPED(D, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
 
 /* ---- what is not there */
 CUresult banksim_missing(const char *name);
