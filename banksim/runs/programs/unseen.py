@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from banksim.runs.programs.repeats import MOST_BUFFERS, Key, Repeats, counts_alo
 from banksim.runs.programs.standins import HEAP_SLOT
 from banksim.runs.run import Rules
 
-LEAST_BLOCKS = 64
+LEAST_BLOCKS = 4
 """Blocks of a launch from which on classes are looked for."""
 MOST_KNOWN = 256
 MOST_WAITING = 2048
@@ -52,11 +53,15 @@ class CountedLaunch:
     run: Run
     touched: npt.NDArray[np.uint8]
 
-    @property
+    @cached_property
+    def read(self) -> set[int]:
+        return set(np.flatnonzero(self.touched & READ).tolist())
+
+    @cached_property
     def slots(self) -> set[int]:
         return set(np.flatnonzero(self.touched).tolist())
 
-    @property
+    @cached_property
     def written(self) -> set[int]:
         return set(np.flatnonzero(self.touched & WRITTEN).tolist())
 
@@ -66,8 +71,8 @@ class CountedLaunch:
         return not (self.touched == READ | WRITTEN).any()
 
     def is_apart_from(self, other: CountedLaunch) -> bool:
-        """Whether neither writes what the other uses."""
-        return not (self.written & other.slots or other.written & self.slots)
+        """Whether neither writes what the other reads."""
+        return self.written.isdisjoint(other.read) and other.written.isdisjoint(self.read)
 
 
 @dataclass

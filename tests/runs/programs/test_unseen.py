@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on
 CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
-    "between", "often", "freed_and_used", "addresses", "local", "local_of_a_block", "constant",
+    "between", "often", "in_turn", "freed_and_used", "addresses", "local", "local_of_a_block", "constant",
     "refused", "many_modules", "library",
 )  # fmt: skip
 SMALL = "small"
@@ -130,7 +130,12 @@ int main(int argc, char **argv) {
     for (u n = 0; n < 5 && !strcmp(what, "again"); n++) set<<<80, 64>>>(z, x);
     for (u n = 0; n < 5 && !strcmp(what, "between"); n++) { set<<<80, 64>>>(z, x); ADD(y, z, 1); ADD(z, x, 1); }
     for (u n = 0; n < 2500 && !strcmp(what, "often"); n++) set<<<80, 64>>>(z, x);
-    if (!strcmp(what, "again") || !strcmp(what, "between")) { show("y", y); show("z", z); }
+    for (u n = 0; n < 5 && !strcmp(what, "in_turn"); n++) {
+        set<<<80, 64>>>(z, x);
+        set<<<9, 64>>>(z + n % 2, y);
+        if (n == 1) ADD(y, z, 1);
+    }
+    if (!strcmp(what, "again") || !strcmp(what, "between") || !strcmp(what, "in_turn")) { show("y", y); show("z", z); }
     if (!strcmp(what, "together")) { either<<<80, 64>>>(x, y); show("x", x); show("y", y); }
     if (!strcmp(what, "twice")) { show("y", y); ADD(z, y, 2); show("y", y); show("z", z); }
     if (!strcmp(what, "async")) {
@@ -240,6 +245,7 @@ def test_what_a_program_sees(outcome: Callable[..., tuple[int, int]], what: str)
         "partly": 0,
         "again": 4,
         "often": 2506,
+        "in_turn": 4,
         "addresses": 300,
         "refused": 7,
     }
