@@ -1,7 +1,7 @@
-"""Requests to global memory whose lanes lie at even distances, as most do: neighbours, all in one place, or a member of
-each of an array's structures. They are checked as one stretch of a buffer, and loaded by whole vectors: a gather, and
-checks of each lane, take several times as long. Any other request, and any that might be beyond its buffer, is left to
-the code behind.
+"""Requests to global memory that lie in one buffer, as most do, checked and moved at once: as one stretch where lanes
+lie at even distances (neighbours, all in one place, a member of each of an array's structures), by rows where the lanes
+of each row of eight do so (blocks of 8 or 16 threads in a row), else by a gather. Any other request, and any that might
+be beyond its buffer, is left to the code behind, whose checks take several times as long.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,36 +12,44 @@ from banksim.kernels.kernel import BYTES
 from banksim.machine.codes import WRITTEN
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
-from banksim.machine.llvm.data_movement import put_result
+from banksim.machine.llvm.data_movement import extended, put_result
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.scratch import MET, MET_BYTES, MET_SITES
-from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, splat, vector
+from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.machine.state import CONTEXT
 
-APART = {4: (8, 12, 16), 8: (8, 16), 16: (16, 32)}
+BLOCKS = {1: (), 2: (), 4: (8, 12, 16), 8: (8, 16), 16: (16, 32)}
 """Distances of lanes in bytes at which blocks are loaded of which they have a part, by the bytes that each loads."""
+ROW = 8
+"""Lanes of a row."""
 
 
 class EvenRequest:
-    """A request that may be even. `every_lane`: all lanes of the warp access memory."""
+    """A request that may lie in one buffer. `every_lane`: all lanes of the warp access memory."""
 
     def __init__(self, e: Emitter, layout: AddressMap, a: MemoryCall, width: int, every_lane: bool) -> None:
         self.e, self.a, self.width, self.every_lane = e, a, width, every_lane
         b = e.b
         assert a.upper is not None
-        self.upper = a.upper
         self.lane: ir.Value
         self.lane, second, last = (INT[32](0), INT[32](1), INT[32](LANES - 1)) if every_lane else self.lanes_of_mask()
-        self.lanes, self.all_lanes = b.sub(second, self.lane), b.sub(last, self.lane)
         self.first = b.extract_element(a.address, self.lane)
         self.step = b.sub(b.extract_element(a.address, second), self.first)
+        if not every_lane:
+            lanes = b.sub(second, self.lane)
+            self.step = b.sdiv(self.step, b.select(e.empty(lanes), INT[32](1), lanes))
+        self.all_lanes = b.sub(last, self.lane)
         self.window = b.extract_element(a.upper, self.lane)
         self.met = self.buffer(layout)
         self.base, self.size = b.load(e.at(self.met, 8), typ=POINTER), b.load(e.at(self.met, 16), typ=INT[64])
-        aligned = b.icmp_unsigned("==", b.and_(self.first, INT[32](width - 1)), INT[32](0))
         notes = b.ptrtoint(e.get(a.context, CONTEXT, "notes", as_type=POINTER), INT[64])
-        self.plain = b.and_(aligned, b.icmp_unsigned("==", notes, INT[64](0)))
+        alike = self.everywhere(b.icmp_unsigned("==", a.upper, splat(b, self.window)))
+        self.plain = b.and_(alike, b.icmp_unsigned("==", notes, INT[64](0)))
+
+    def everywhere(self, condition: ir.Value) -> ir.Value:
+        """Whether a condition holds in every lane that accesses memory."""
+        return self.e.everywhere(condition, INT[32](0) if self.every_lane else self.e.b.not_(self.a.mask))
 
     def lanes_of_mask(self) -> tuple[ir.Value, ir.Value, ir.Value]:
         """The first, the second (the first again, where it is the only one), the last."""
@@ -67,46 +75,102 @@ class EvenRequest:
         return met
 
     @contextmanager
-    def apart(self, distance: int, block: bool = False) -> Iterator[ir.Value]:
-        """Builds what is done if lanes lie so far apart, within a buffer, from where lane 0 would be, which is given.
-        `block`: so do those that access nothing, and what lies behind each up to the next."""
-        e, b, a = self.e, self.e.b, self.a
-        begins = b.icmp_unsigned("==", self.step, b.mul(self.lanes, INT[32](distance)))
-        with b.if_then(b.and_(self.plain, begins)):
-            ahead = b.mul(self.lane, INT[32](distance))
-            steps = vector([distance * lane for lane in range(LANES)])
-            alike = b.and_(
-                b.icmp_unsigned("==", self.upper, splat(b, self.window)),
-                b.icmp_unsigned("==", a.address, b.add(splat(b, b.sub(self.first, ahead)), steps)),
-            )
-            alike = e.everywhere(alike, b.not_(a.mask))
-            start = b.sub(b.zext(self.first, INT[64]), b.zext(ahead, INT[64]))
-            if block:
-                end = b.add(start, INT[64](LANES * distance))
-                alike = b.and_(alike, b.icmp_unsigned(">=", self.first, ahead))
-            else:
-                reach = b.add(b.mul(self.all_lanes, INT[32](distance)), INT[32](self.width))
-                end = b.add(b.zext(self.first, INT[64]), b.zext(reach, INT[64]))
-            with b.if_then(b.and_(alike, b.icmp_unsigned("<=", end, self.size))):
-                yield e.at(self.base, start)
+    def even(self) -> Iterator[None]:
+        """Builds what is done if all lanes lie at even distances, `step`, within the buffer."""
+        e, b, width = self.e, self.e.b, self.width
+        ahead = b.mul(self.step, self.lane)
+        steps = b.mul(splat(b, self.step), vector(range(LANES)))
+        alike = self.everywhere(b.icmp_unsigned("==", self.a.address, b.add(splat(b, b.sub(self.first, ahead)), steps)))
+        low_bits = b.and_(b.or_(self.first, self.step), INT[32](width - 1))
+        one, whole = b.zext(self.first, INT[64]), b.sext(self.step, INT[64])
+        other = b.add(one, b.mul(whole, b.zext(self.all_lanes, INT[64])))
+        ends = b.select(b.icmp_signed("<", whole, INT[64](0)), one, other)
+        inside = b.and_(
+            b.icmp_signed(">=", other, INT[64](0)), b.icmp_signed("<=", b.add(ends, INT[64](width)), self.size)
+        )
+        with b.if_then(b.and_(b.and_(self.plain, alike), b.and_(e.empty(low_bits), inside))):
+            self.start = b.sub(one, b.mul(whole, b.zext(self.lane, INT[64])))
+            yield
 
-    def load(self) -> None:
-        """Returns from the function with what an even request loads."""
-        e, b = self.e, self.e.b
-        words = self.width // 4
-        if words == 1:
-            with self.apart(4) as start:
-                lanes = e.as_bools(self.a.mask)
-                b.ret(b.load(start, typ=WORDS, align=4) if self.every_lane else e.masked_load(start, lanes))
-        with self.apart(0) as start:
-            self.give([splat(b, b.load(e.at(start, 4 * word), typ=INT[32])) for word in range(words)])
-        for distance in APART[self.width]:
-            with self.apart(distance, block=True) as start:
-                step = distance // 4
-                found = b.load(start, typ=ir.VectorType(INT[32], step * LANES), align=4)
-                nothing = ir.Constant(found.type, ir.UNDEFINED)
-                places = [vector([lane * step + word for lane in range(LANES)]) for word in range(words)]
-                self.give([b.shuffle_vector(found, nothing, one) for one in places])
+    @contextmanager
+    def inside(self, beyond: int = 0) -> Iterator[None]:
+        """Builds what is done if all lanes lie within the buffer, with so many bytes `beyond` the access of each."""
+        b, width = self.e.b, self.width
+        limit = b.trunc(b.sub(self.size, INT[64](width + beyond)), INT[32])
+        fits = b.icmp_unsigned("<=", self.a.address, splat(b, limit))
+        low_bits = b.and_(self.a.address, vector([width - 1] * LANES))
+        fits = b.and_(fits, b.icmp_unsigned("==", low_bits, ir.Constant(WORDS, None)))
+        large = b.icmp_unsigned(">=", self.size, INT[64](width + beyond))
+        with b.if_then(b.and_(b.and_(self.plain, large), self.everywhere(fits))):
+            yield
+
+    @contextmanager
+    def apart(self, distance: int) -> Iterator[ir.Value]:
+        """Builds what is done with lanes that lie evenly so far apart, from where lane 0 would be, which is given."""
+        with self.e.b.if_then(self.e.b.icmp_unsigned("==", self.step, INT[32](distance))):
+            yield self.e.at(self.base, self.start)
+
+    def load(self, signed: bool) -> None:
+        """Returns from the function with what the request loads, if it lies in one buffer."""
+        e, b, width = self.e, self.e.b, self.width
+        words = max(width // 4, 1)
+        with self.even():
+            if width <= 4:
+                with self.apart(width) as start:
+                    b.ret(extended(e, self.neighbours(start), signed))
+            with self.apart(0) as start:
+                kind = INT[8 * min(width, 4)]
+                values = [b.load(e.at(start, 4 * word), typ=kind) for word in range(words)]
+                self.give([extended(e, splat(b, v), signed) for v in values])
+            for distance in BLOCKS[width]:
+                with self.apart(distance) as start:
+                    end = b.add(self.start, INT[64](LANES * distance))
+                    whole = b.and_(b.icmp_signed(">=", self.start, INT[64](0)), b.icmp_signed("<=", end, self.size))
+                    with b.if_then(whole):
+                        self.give(self.parts_of_block(start, distance // 4, words))
+        if width <= 4:
+            with self.inside(beyond=4 - width):
+                if width == 4 and self.every_lane:
+                    self.rows()
+                found = e.gather(self.base, self.a.address, e.as_bools(self.a.mask))
+                b.ret(extended(e, b.trunc(found, typed("u", 8 * width, LANES)), signed))
+
+    def neighbours(self, start: ir.Value) -> ir.Value:
+        """What neighbours load, of up to four bytes each."""
+        e, width = self.e, self.width
+        kind = typed("u", 8 * width, LANES)
+        if self.every_lane:
+            return e.b.load(start, typ=kind, align=width)
+        return e.call(f"masked_load_i{8 * width}", kind, start, e.as_bools(self.a.mask))
+
+    def parts_of_block(self, start: ir.Value, step: int, words: int) -> list[ir.Value]:
+        """The first words of each of 32 pieces of so many words, one behind the other."""
+        found = self.e.b.load(start, typ=ir.VectorType(INT[32], step * LANES), align=4)
+        nothing = ir.Constant(found.type, ir.UNDEFINED)
+        places = [vector(range(word, step * LANES, step)) for word in range(words)]
+        return [self.e.b.shuffle_vector(found, nothing, one) for one in places]
+
+    def rows(self) -> None:
+        """Returns with what is loaded if the lanes of each row are neighbours, or in one place."""
+        e, b, address = self.e, self.e.b, self.a.address
+        nothing = ir.Constant(WORDS, ir.UNDEFINED)
+        starts = b.shuffle_vector(address, nothing, vector([lane // ROW * ROW for lane in range(LANES)]))
+        steps = b.mul(splat(b, self.step), vector([lane % ROW for lane in range(LANES)]))
+        with b.if_then(self.everywhere(b.icmp_unsigned("==", address, b.add(starts, steps)))):
+            lanes = range(0, LANES, ROW)
+            places = [e.at(self.base, b.zext(b.extract_element(address, INT[32](lane)), INT[64])) for lane in lanes]
+            with b.if_then(b.icmp_unsigned("==", self.step, INT[32](4))):
+                parts = [b.load(one, typ=ir.VectorType(INT[32], ROW), align=4) for one in places]
+                b.ret(self.joined(parts))
+            with b.if_then(e.empty(self.step)):
+                b.ret(self.joined([splat(b, b.load(one, typ=INT[32]), ROW) for one in places]))
+
+    def joined(self, parts: list[ir.Value]) -> ir.Value:
+        """Vectors one behind the other."""
+        while len(parts) > 1:
+            lanes = vector(range(2 * LANES // len(parts)))
+            parts = [self.e.b.shuffle_vector(*two, lanes) for two in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
 
     def give(self, values: Sequence[ir.Value]) -> None:
         if len(values) == 1:
@@ -119,14 +183,15 @@ class EvenRequest:
     def store(self, values: Sequence[ir.Value]) -> None:
         """Returns from the function if lanes that store are neighbours; where each stores several words, only if all
         do."""
-        e, b = self.e, self.e.b
+        e, b, width = self.e, self.e.b, self.width
         if len(values) > 1 and not self.every_lane:
             return
-        with self.apart(self.width) as start:
+        with self.even(), self.apart(width) as start:
+            narrow = [b.trunc(values[0], typed("u", 8 * width, LANES))] if width < 4 else values
             if self.every_lane:
-                b.store(self.woven(values), start, align=4)
+                b.store(self.woven(narrow), start, align=min(width, 4))
             else:
-                e.masked_store(start, e.as_bools(self.a.mask), values[0])
+                e.call(f"masked_store_i{8 * width}", VOID, start, e.as_bools(self.a.mask), narrow[0])
             touched = e.get(self.a.context, CONTEXT, "touched", as_type=POINTER)
             number = b.load(e.at(self.met, 4), typ=INT[32])
             e.store(INT[8](WRITTEN), e.at(touched, b.zext(number, INT[64])))

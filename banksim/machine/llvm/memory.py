@@ -63,7 +63,7 @@ class MemoryFunctions:
         def build(*arguments: ir.Value) -> None:
             a, _ = taken(space, arguments)
             self.unless_empty(a, result)
-            self.even(a, space, width, EvenRequest.load)
+            self.even(a, space, width, lambda one: one.load(signed))
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
                 return
@@ -168,11 +168,12 @@ class MemoryFunctions:
     # ---- parts of a function
     def even(self, a: MemoryCall, space: str, width: int, move: Callable[[EvenRequest], None]) -> None:
         """What is done at once if a request is even, and nobody but the kernel wants to know of it."""
-        if space != "global" or width < 4 or self.stepwise:
+        if space != "global" or self.stepwise:
             return
-        with self.e.b.if_then(self.e.b.icmp_signed("==", a.mask, INT[32](-1))):
-            move(EvenRequest(self.e, self.layout, a, width, every_lane=True))
-        move(EvenRequest(self.e, self.layout, a, width, every_lane=False))
+        with self.e.b.if_else(self.e.b.icmp_signed("==", a.mask, INT[32](-1))) as ways:
+            for way, every_lane in zip(ways, (True, False), strict=True):
+                with way:
+                    move(EvenRequest(self.e, self.layout, a, width, every_lane))
 
     def outside(self, a: MemoryCall, offsets: ir.Value, width: int, sound: ir.Value) -> ir.Value:
         """The lanes whose accesses go on though some are outside of the kernel's own shared memory, which is noted."""

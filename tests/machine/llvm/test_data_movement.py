@@ -35,6 +35,15 @@ extern "C" __global__ void apart(int* word, int2* pair, int4* four, int* mine, c
         mine[at] = own[i >> 2 & 7].x + ((int*)own)[i & 31] + own[i >> 2 & 7].z;
     }
 }
+extern "C" __global__ void narrow(int2* found, signed char* bytes, short* halves, const int* words, const int* index,
+                                  const unsigned* masks) {
+    int t = threadIdx.x, at = blockIdx.x * 32 + t, i = index[at];
+    if (masks[blockIdx.x] >> t & 1) {
+        found[at] = make_int2(((const signed char*)(words + 384))[i], ((const unsigned short*)(words + 256))[i]);
+        bytes[at + blockIdx.x] = t + 1;
+        halves[at] = -t - 1;
+    }
+}
 extern "C" __global__ void put(char* one, char* four, const int* index) {
     int t = threadIdx.x;
     *(int*)(one + index[t]) = t;
@@ -55,6 +64,10 @@ PLACES = {
     "words, but for a lane": np.where(LANE == 4, 3, np.where(LOWER, 50, 90)),
     "rows from the end": 511 - LANE % 16,
     "lower row ends the array": np.where(LOWER, LANE + 496, 0),
+    "four rows": LANE % 8 + 100 * (LANE // 8),
+    "four rows, but for the last lane": np.where(LANE == 31, 0, LANE % 8 + 120 * (LANE // 8)),
+    "a word for each of four rows": 96 * (LANE // 8) + 12,
+    "every other word of four rows from the end": 511 - LANE % 8 * 2 - 100 * (LANE // 8),
     "vectors of two places": np.where(LOWER, 128, 260),
     "every second word": LANE * 2 + 33,
     "every third word": LANE * 3 + 417,
@@ -107,12 +120,27 @@ def test_every_lane_gets_its_words_of_global_and_local_memory(kernels: dict[str,
     np.testing.assert_array_equal(mine[..., 0], np.where(ACTIVE, sums, 0))
 
 
+def test_bytes_and_halves_of_every_lane(kernels: dict[str, Kernel]) -> None:
+    found = np.zeros((*PLACE.shape, 2), np.int32)
+    bytes_, halves = np.zeros(33 * len(MASK), np.int8), np.zeros(PLACE.shape, np.int16)
+    banksim.run(kernels["narrow"], len(MASK), 32, (found, bytes_, halves, NUMBERS, INDEX, MASK))
+    np.testing.assert_array_equal(found[..., 0], NUMBERS[384:].view(np.int8)[PLACE] * ACTIVE)
+    np.testing.assert_array_equal(found[..., 1], NUMBERS[256:].view(np.uint16)[PLACE] * ACTIVE)
+    np.testing.assert_array_equal(halves, np.where(ACTIVE, -LANE - 1, 0))
+    block, lane = np.nonzero(ACTIVE)
+    expected = np.zeros_like(bytes_)
+    expected[block * 33 + lane] = lane + 1
+    np.testing.assert_array_equal(bytes_, expected)
+
+
 @pytest.mark.parametrize(("distance", "last"), [(0, 512), (1, 512), (2, 513), (3, 512), (4, 515), (5, 512), (-4, -1)])
 def test_the_lane_that_is_beyond_the_array_is_told(kernels: dict[str, Kernel], distance: int, last: int) -> None:
     index = (last - (31 - LANE) * distance).astype(np.int32)
     results = [np.zeros(32 * n, np.int32) for n in (1, 2, 4, 1)]
-    with pytest.raises(Fault, match=f"lane {31 if distance else 0}$"):
-        banksim.run(kernels["apart"], 1, 32, (*results, NUMBERS, index, np.array([0xFFFFFFFF], np.uint32)))
+    narrow = np.zeros(64, np.int32), np.zeros(32, np.int8), np.zeros(32, np.int16)
+    for kernel, written in (("apart", results), ("narrow", narrow))[: 2 if last > 0 else 1]:
+        with pytest.raises(Fault, match=f"lane {31 if distance else 0}$"):
+            banksim.run(kernels[kernel], 1, 32, (*written, NUMBERS, index, np.array([0xFFFFFFFF], np.uint32)))
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
