@@ -59,10 +59,17 @@ class Arithmetic(Engine):
         return self.cast(v, "f", 64, {"f": "fpext", "i": "sitofp"}.get(v.kind, "uitofp"))
 
     def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
-        many = f"v{LANES}" if v.lanes > 1 else ""
-        name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{many}i{bits}.{many}f{v.bits}"
-        kind = "i" if signed else "u"
-        return v.like(self.e.call(name, typed(kind, bits, v.lanes), v.ir), kind, bits)
+        # LLVM's own saturating conversion takes one lane after the other.
+        v = self.to_f32(v) if v.bits == 16 else v
+        kind, least, end = ("i", -(1 << bits - 1), 1 << bits - 1) if signed else ("u", 0, 1 << bits)
+
+        def number(c: int) -> Value:
+            return v.like(constant(kind, bits, v.lanes, c), kind, bits)
+
+        large, small = v >= float(end), v < float(least)
+        held = self.where(large | small | (v != v), v.like(constant("f", v.bits, v.lanes, 0.0)), v)
+        whole = self.cast(held, kind, bits, "fptosi" if signed else "fptoui")
+        return self.where(large, number(end - 1), self.where(small, number(least), whole))
 
     # ---- arithmetic beyond the operators
     def where(self, condition: Value, a: Value, b: Value) -> Value:

@@ -93,6 +93,7 @@ class Builder:
     and_, or_, xor, shl, lshr, ashr = map(binary, ("and", "or", "xor", "shl", "lshr", "ashr"))
     zext, sext, trunc, bitcast, ptrtoint = map(cast, ("zext", "sext", "trunc", "bitcast", "ptrtoint"))
     fptrunc, fpext, sitofp, uitofp = map(cast, ("fptrunc", "fpext", "sitofp", "uitofp"))
+    fptosi, fptoui = map(cast, ("fptosi", "fptoui"))
     icmp_signed, icmp_unsigned = compare("icmp", "s"), compare("icmp", "u")
     fcmp_ordered, fcmp_unordered = compare("fcmp", "o", "o"), compare("fcmp", "u", "u")
 

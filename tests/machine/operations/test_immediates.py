@@ -46,6 +46,31 @@ def test_one_number(name: str, form: str, engine: str) -> None:
         assert written[n, :, n].tolist() == held[:, n].tolist(), number
 
 
+TO_INTEGERS = {"": 32, ".U32": 32, ".S64": 64, ".U64": 64, ".S16": 16, ".U16": 16, ".S8": 8, ".U8": 8}
+EDGES = [(-1.0) ** n * 2.0**k * f for n in (0, 1) for k in (7, 8, 15, 16, 31, 32, 63, 64) for f in (1, 1 - 2.0**-24)]
+ODD = np.array([*EDGES, 0.0, -0.0, -0.75, 1e-40, 3e38, np.inf, -np.inf, np.nan, -np.nan, 77.5], np.float32)
+
+
+@ENGINES
+@pytest.mark.parametrize("to", TO_INTEGERS)
+def test_floats_become_integers_as_near_as_there_are(to: str, engine: str) -> None:
+    """A NaN becomes 0 with NTZ, else the integer with the highest bit alone; of less than 32 bits always 0."""
+    size, signed = TO_INTEGERS[to], ".U" not in to
+    least, most = (-(1 << size - 1), (1 << size - 1) - 1) if signed else (0, (1 << size) - 1)
+    for part in (ODD[:32], ODD[-32:]):
+        values = np.zeros((8, 32), np.uint32)
+        values[0] = part.view(np.uint32)
+        found = run([f"F2I{to}.TRUNC R20, R8", f"F2I{to}.TRUNC.NTZ R20, R8"], values, engine)[:, :2].astype(np.uint64)
+        for ntz, (low, high) in enumerate(found):
+            for lane, number in enumerate(map(float, part)):
+                if np.isnan(number):
+                    wanted = 0 if ntz or size < 32 else 1 << (size - 1)
+                else:
+                    wanted = most if number > most else least if number < least else int(number)
+                got = int(low[lane]) | int(high[lane]) << 32 if size == 64 else int(low[lane])
+                assert got == wanted & ((1 << size) - 1), (number, ntz)
+
+
 PAIRS = ["HADD2 R20, R9, {}", "HMUL2 R20, R9, {}", "HFMA2 R20, R9, {}, R10", "HADD2.BF16_V2 R20, R9, {}"]
 PAIRS += ["HFMA2.FTZ R20, R9, R10, {}", "HMNMX2 R20, R9, {}, PT", "HFMA2.BF16_V2 R20, R9, {}, R10"]
 
