@@ -168,7 +168,7 @@ def code(arch: str, names: Sequence[str]) -> str:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def decoded() -> None:
+def decoded(by_nvrtc: None) -> None:
     """The kernels of most tests, with one start of nvdisasm for each architecture."""
     lists = [(arch, names) for arch in MACHINES for names in ([*expected(arch)], refused_early(arch))]
     lists += [("sm_100", [name]) for name in refused_late("sm_100")]

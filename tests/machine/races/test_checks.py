@@ -18,6 +18,8 @@ from helpers.commands import err_of
 from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 
 @pytest.fixture(scope="module")
 def planted():
