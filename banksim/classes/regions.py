@@ -5,29 +5,35 @@ A region is a box of blocks at regular distances: from its first block, along ea
 long as bounds hold that are linear in the numbers of steps. Those that do not hold everywhere narrow the region.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Annotated, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from banksim.machine.state import layout
 from banksim.requests.kinds import LANES
+from banksim.system.compiled_types import Integers
 
 AXES = 3
-REGION = layout(
-    # what the code of `follower` knows of the region
-    ("count", "i8", AXES),  # how many further blocks it has along each axis
-    ("step", "i8", AXES),
-    ("local", "u8", AXES + 1),  # contexts for the copies of local memory: a slope for each axis, and what is unknown
-    ("below", "i8", LANES),  # the bound that is to narrow it
-    ("above", "i8", LANES),
-    ("slopes", "i8", (AXES, LANES)),
-)
+
+
+class Region(Protocol):
+    """What the code of `follower` knows of the region."""
+
+    count: Annotated[Integers, "i8", AXES]  # how many further blocks it has along each axis
+    step: Annotated[Integers, "i8", AXES]
+    # contexts for the copies of local memory: a slope for each axis, and what is unknown
+    local: Annotated[Integers, "u8", AXES + 1]
+    below: Annotated[Integers, "i8", LANES]  # the bound that is to narrow it
+    above: Annotated[Integers, "i8", LANES]
+    slopes: Annotated[Integers, "i8", (AXES, LANES)]
+
+
+REGION = layout(Region)
 LONGEST_STEP = 64
 ONE = np.ones(1, np.uint64)
 Three = tuple[int, int, int]
@@ -47,7 +53,7 @@ class Box:
     def blocks(self) -> int:
         return prod(n + 1 for n in self.count)
 
-    def rest(self, count: Sequence[int]) -> list[Box]:
+    def rest(self, count: Sequence[int]) -> "list[Box]":
         """What is left of this box without a smaller one that has the same first block, as boxes."""
         found = []
         inner = list(self.count)
@@ -60,7 +66,7 @@ class Box:
             inner[axis] = count[axis]
         return found
 
-    def in_steps(self, axis: int, longer: int) -> list[Box]:
+    def in_steps(self, axis: int, longer: int) -> "list[Box]":
         """The same blocks as boxes with `longer` times the step along an axis; that with the first block first."""
         found = []
         for start in range(min(longer, self.count[axis] + 1)):
@@ -77,7 +83,7 @@ class Box:
         return x + grid[0] * (y + grid[1] * z)
 
     @classmethod
-    def of_one(cls, number: int, grid: Three) -> Box:
+    def of_one(cls, number: int, grid: Three) -> "Box":
         """The block of a number alone."""
         x, y, _ = grid
         return cls((number % x, number // x % y, number // x // y), (1, 1, 1), (0, 0, 0))

@@ -18,7 +18,6 @@ reference/            the readable engine, over NumPy
 llvm/                 the fast engine, which everything runs on
 state.py              the memory layout that compiled code uses
 record_types.py       the same as types of Numba
-compiled_records.py   and as a type checker sees them in compiled code
 codes.py              numbers by which the parts of an engine tell what happened
 driver_calls.py       what the driver does for a kernel
 bulk_calls.py         bulk copies, and copies of tensors

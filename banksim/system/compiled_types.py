@@ -1,12 +1,11 @@
 """The names by which a type checker knows what compiled code works on: annotations there mean nothing to numba, which
 gives every value its type from the call.
 
-Records are described beside their layouts: in `compiled_records` of `machine` and of `machine.races`, and in
-`timing.issue_records`.
+The fields of a record are annotated with their types in memory as well (I4 …), from which NumPy's dtype is made.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NewType, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,11 @@ Integer: TypeAlias = "int | np.integer[Any]"
 """An integer of any width."""
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 """An array of integers."""
+I4: TypeAlias = Annotated[Integer, "i4"]
+I8: TypeAlias = Annotated[Integer, "i8"]
+U4: TypeAlias = Annotated[Integer, "u4"]
+U8: TypeAlias = Annotated[Integer, "u8"]
+"""Fields of a record; a vector is Annotated[Integers, "i4", shape]."""
 Record = TypeVar("Record", covariant=True)
 
 
@@ -43,3 +47,8 @@ Signature: TypeAlias = "FunctionSignature"
 NumbaType: TypeAlias = "Type"
 Code: TypeAlias = "tuple[Signature, Callable[[TargetContext, ir.IRBuilder, Signature, list[ir.Value]], ir.Value]]"
 """What an intrinsic returns for the numba types of its arguments: its signature, and what writes its LLVM code."""
+
+
+def fields(record: type) -> list[tuple[str, np.dtype]]:
+    """The names of a record's fields, and their types in memory."""
+    return [(name, np.dtype((*kind.__metadata__, ())[:2])) for name, kind in record.__annotations__.items()]

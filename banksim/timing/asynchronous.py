@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.machine.codes import RANK_BIT
-from banksim.machine.compiled_records import Context, Warp
+from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer

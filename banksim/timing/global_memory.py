@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.latencies import Figures, Numbers
-from banksim.machine.compiled_records import Context
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer

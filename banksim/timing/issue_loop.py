@@ -8,8 +8,8 @@ import numpy as np
 
 from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
-from banksim.machine.compiled_records import Context, Memo
 from banksim.machine.llvm.groups import cluster_of
+from banksim.machine.state import Context, Memo
 from banksim.requests.kinds import OP_CODES
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at

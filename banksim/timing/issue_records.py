@@ -1,7 +1,4 @@
-"""The state of a multiprocessor: the records and arrays on which the loop over cycles works.
-
-The Protocols here tell a type checker what compiled code sees of a record (`IssueRow` of `issue_table.CODE`,
-`ResidentWarp` of `RESIDENT_WARP`). tests/machine/test_compiled_records.py makes sure that they have the same names."""
+"""The state of a multiprocessor: the records and arrays on which the loop over cycles works."""
 
 from typing import NamedTuple, Protocol
 
@@ -9,104 +6,88 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.system.bundles import bundle
-from banksim.system.compiled_types import Integer
+from banksim.system.compiled_types import I4, I8, U8, fields
 from banksim.timing.instruction_caches import InstructionCaches
 
 READY, BLOCKED, DONE = range(3)
 """The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
-RESIDENT_WARP = np.dtype(
-    [
-        ("state", "i8"),
-        ("place", "i8"),  # which of the places for resident blocks its block has
-        ("core", "i8"),
-        ("record", "u8"),  # address of its record (machine/state.py, WARP)
-        ("context", "u8"),  # address of its block's CONTEXT
-        ("next", "i8"),  # number of its next instruction
-        ("previous", "i8"),  # number of the instruction issued last
-        ("issued", "i8"),  # the cycle at which that issued
-        ("ready", "i8"),  # the cycle at which its stall count is over
-        ("line", "i8"),  # the cycle at which the next cache line of code has been fetched
-        ("turn", "i8"),  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
-        ("refused", "i8"),  # whether it waits since the queue was full
-        ("released", "i8"),  # the cycle at which a barrier released it; -1: none has
-        ("arrived", "i8"),  # the cycle at which it came to its last barrier
-        ("number", "i8"),  # of the warp in its block
-        ("ended", "i8"),
-        ("awaits", "i8"),  # the number of the group that it waits for; -1: none
-        ("awaited", "i8"),  # … and its kind: asynchronous.COPIES …
-    ]
-)
-
-
-class IssueRow(Protocol):
-    """A row of `issue_table.CODE`: what must be known of an instruction to issue it."""
-
-    kind: Integer
-    stall: Integer
-    wait: Integer
-    yields: Integer
-    write: Integer
-    read: Integer
-    latency: Integer
-    pipe: Integer
-    interval: Integer
-    server: Integer
-    serves: Integer
-    more: Integer
-    returns: Integer
-    together: Integer
-    cost: Integer
-    far: Integer
-    apart: Integer
-    fetches: Integer
-    matches: Integer
-    copies: Integer
-    pause: Integer
-    register: Integer
-    later: Integer
-    joins: Integer
-    behind: Integer
-    base: Integer
-    uniform: Integer
-    offset: Integer
-    units: Integer
-    multicast: Integer
-    near: Integer
-    pending: Integer
-    commits: Integer
-    guard: Integer
-    inverted: Integer
-    even: Integer
-    odd: Integer
-    even_slack: Integer
-    odd_slack: Integer
-    alone: Integer
-    blocks: Integer
 
 
 class ResidentWarp(Protocol):
-    """`RESIDENT_WARP`: a warp of a block that is resident on the multiprocessor."""
+    """A warp of a block that is resident on the multiprocessor."""
 
-    state: Integer
-    place: Integer
-    core: Integer
-    record: Integer
-    context: Integer
-    next: Integer
-    previous: Integer
-    issued: Integer
-    ready: Integer
-    line: Integer
-    turn: Integer
-    refused: Integer
-    released: Integer
-    arrived: Integer
-    number: Integer
-    ended: Integer
-    awaits: Integer
-    awaited: Integer
+    state: I8
+    place: I8  # which of the places for resident blocks its block has
+    core: I8
+    record: U8  # address of its record (machine/state.py, WARP)
+    context: U8  # address of its block's CONTEXT
+    next: I8  # number of its next instruction
+    previous: I8  # number of the instruction issued last
+    issued: I8  # the cycle at which that issued
+    ready: I8  # the cycle at which its stall count is over
+    line: I8  # the cycle at which the next cache line of code has been fetched
+    turn: I8  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
+    refused: I8  # whether it waits since the queue was full
+    released: I8  # the cycle at which a barrier released it; -1: none has
+    arrived: I8  # the cycle at which it came to its last barrier
+    number: I8  # of the warp in its block
+    ended: I8
+    awaits: I8  # the number of the group that it waits for; -1: none
+    awaited: I8  # … and its kind: asynchronous.COPIES …
 
 
+RESIDENT_WARP = np.dtype(fields(ResidentWarp))
+
+
+class IssueRow(Protocol):
+    """What must be known of an instruction to issue it; kinds and units are those of `issue_table`.
+
+    What is passed on has the width that requests have it in: else numba compiles functions for both."""
+
+    kind: I4
+    stall: I4
+    wait: I4  # mask of scoreboards
+    yields: I4  # whether another warp is to issue next
+    write: I8  # scoreboard, -1: none
+    read: I8
+    latency: I4  # of VARIABLE: cycles until the result may be used
+    pipe: I4  # of VARIABLE and PLAIN: the pipe that it holds; -1: none
+    interval: I4  # cycles for which it holds the pipe
+    server: I4  # the unit shared by all sub-cores that it holds; -1: none
+    serves: I4  # … how many times as long as most do
+    more: I4  # cycles beyond the stall count until the warp's next instruction
+    returns: I4  # of MEMORY: whether a result comes back
+    together: I4  # of MEMORY: whether the result comes in one transfer, however many parts the request has
+    cost: I4  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
+    far: I8  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
+    apart: I4  # of MEMORY: cycles until the sub-core's next one may issue
+    fetches: I4  # of MEMORY: cycles from a store's service until its data come
+    matches: I4  # of MATCH.ANY: the register with the masks that it finds; -1: none
+    copies: I4  # of MEMORY: whether it is an asynchronous copy
+    pause: I4  # of SLEEP: nanoseconds
+    register: I4  # of SLEEP: the register that holds the nanoseconds; -1: none
+    later: I4  # cycles by which the result comes later than that of a load
+    joins: I4  # whether threads of the warp converge at it
+    behind: I4  # what it does to mbarriers and groups (asynchronous.NOTHING …)
+    base: I4  # the register, -1: none, with the address of the mbarrier that it names,
+    uniform: I4  # … the uniform register, -1: none,
+    offset: I4  # … and what is added
+    units: I4  # of a bulk copy: the uniform register that counts its 16 bytes; -1: `copied` of the context
+    multicast: I4  # of a copy: the uniform register whose upper half is the mask of blocks; -1: one block
+    near: I4  # … whether it comes from shared memory
+    pending: I4  # of what waits for groups: how many may be under way
+    commits: I4  # of a product: whether it ends a group
+    guard: I4  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
+    inverted: I4
+    even: I4  # of integers and floats: how many registers of even numbers it reads, each once,
+    odd: I4  # … and of odd ones
+    even_slack: I4  # … for how many cycles the bank of even ones may be busy yet without a delay
+    odd_slack: I4
+    alone: I4  # whether the sub-core issues nothing in the cycle before
+    blocks: I4  # cycles for which it holds the pipes of integers and of floats besides its own
+
+
+CODE = np.dtype(fields(IssueRow))
 SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory", "barrier", "other", "contention")])
 
 

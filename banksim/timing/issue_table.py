@@ -26,6 +26,7 @@ from banksim.timing.asynchronous import (
 )
 from banksim.timing.control_fields import control
 from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
+from banksim.timing.issue_records import CODE
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
 """Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
@@ -33,52 +34,6 @@ after a known latency; MEMORY puts a request into the sub-core's queue; SLEEP pa
 SHARED, GLOBAL, OTHER, ASSUMED, SIGNALS = range(5)
 """The accounts for cycles of waiting for a scoreboard; ASSUMED: for global memory, after an assumed constant; SIGNALS:
 for the end of an mbarrier's phase."""
-
-CODE = np.dtype(  # what is passed on has the width that requests have it in: else numba compiles functions for both
-    [
-        ("kind", "i4"),
-        ("stall", "i4"),
-        ("wait", "i4"),  # mask of scoreboards
-        ("yields", "i4"),  # whether another warp is to issue next
-        ("write", "i8"),  # scoreboard, -1: none
-        ("read", "i8"),
-        ("latency", "i4"),  # of VARIABLE: cycles until the result may be used
-        ("pipe", "i4"),  # of VARIABLE and PLAIN: the pipe that it holds; -1: none
-        ("interval", "i4"),  # cycles for which it holds the pipe
-        ("server", "i4"),  # the unit shared by all sub-cores that it holds; -1: none
-        ("serves", "i4"),  # … how many times as long as most do
-        ("more", "i4"),  # cycles beyond the stall count until the warp's next instruction
-        ("returns", "i4"),  # of MEMORY: whether a result comes back
-        ("together", "i4"),  # of MEMORY: whether the result comes in one transfer, however many parts the request has
-        ("cost", "i4"),  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
-        ("far", "i8"),  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
-        ("apart", "i4"),  # of MEMORY: cycles until the sub-core's next one may issue
-        ("fetches", "i4"),  # of MEMORY: cycles from a store's service until its data come
-        ("matches", "i4"),  # of MATCH.ANY: the register with the masks that it finds; -1: none
-        ("copies", "i4"),  # of MEMORY: whether it is an asynchronous copy
-        ("pause", "i4"),  # of SLEEP: nanoseconds
-        ("register", "i4"),  # of SLEEP: the register that holds the nanoseconds; -1: none
-        ("later", "i4"),  # cycles by which the result comes later than that of a load
-        ("joins", "i4"),  # whether threads of the warp converge at it
-        ("behind", "i4"),  # what it does to mbarriers and groups (asynchronous.NOTHING …)
-        ("base", "i4"),  # the register, -1: none, with the address of the mbarrier that it names,
-        ("uniform", "i4"),  # … the uniform register, -1: none,
-        ("offset", "i4"),  # … and what is added
-        ("units", "i4"),  # of a bulk copy: the uniform register that counts its 16 bytes; -1: `copied` of the context
-        ("multicast", "i4"),  # of a copy: the uniform register whose upper half is the mask of blocks; -1: one block
-        ("near", "i4"),  # … whether it comes from shared memory
-        ("pending", "i4"),  # of what waits for groups: how many may be under way
-        ("commits", "i4"),  # of a product: whether it ends a group
-        ("guard", "i4"),  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
-        ("inverted", "i4"),
-        ("even", "i4"),  # of integers and floats: how many registers of even numbers it reads, each once,
-        ("odd", "i4"),  # … and of odd ones
-        ("even_slack", "i4"),  # … for how many cycles the bank of even ones may be busy yet without a delay
-        ("odd_slack", "i4"),
-        ("alone", "i4"),  # whether the sub-core issues nothing in the cycle before
-        ("blocks", "i4"),  # cycles for which it holds the pipes of integers and of floats besides its own
-    ]
-)
 
 
 class Unit(NamedTuple):

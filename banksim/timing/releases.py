@@ -6,7 +6,7 @@ from numba import types
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
-from banksim.machine.compiled_records import Context
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inlined, inner, intrinsic

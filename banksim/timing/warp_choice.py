@@ -4,7 +4,7 @@ import numpy as np
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import state
-from banksim.machine.compiled_records import Warp
+from banksim.machine.state import Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined

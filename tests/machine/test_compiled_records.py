@@ -1,33 +1,28 @@
-"""The records that compiled code works on have, for the type checker, the fields that their layouts have."""
+"""The records that compiled code works on lie as their fields say it."""
+
+from typing import Annotated, Protocol
 
 import numpy as np
-import pytest
 
-from banksim.machine import compiled_records as machine
-from banksim.machine import state
-from banksim.machine.races import compiled_records as races
-from banksim.machine.races import records
-from banksim.system.compiled_types import Integer, Integers
-from banksim.timing import issue_records, issue_table
-
-PAIRS = [
-    (machine.Context, state.CONTEXT),
-    (machine.Warp, state.WARP),
-    (machine.Memo, state.MEMO),
-    (machine.Tally, state.TALLY),
-    (races.Watch, records.WATCH),
-    (races.Member, records.MEMBER),
-    (races.Finding, records.FINDING),
-    (issue_records.IssueRow, issue_table.CODE),
-    (issue_records.ResidentWarp, issue_records.RESIDENT_WARP),
-]
+from banksim.machine.state import layout
+from banksim.system.compiled_types import I4, U8, Integers, fields
 
 
-@pytest.mark.parametrize(("seen", "layout"), PAIRS, ids=[seen.__name__ for seen, _ in PAIRS])
-def test_a_record_is_seen_as_it_lies(seen: type, layout: np.dtype) -> None:
-    fields = layout.fields
-    assert fields is not None
-    named = {"Integer": Integer, "Integers": Integers}  # as annotations that are postponed say it
-    assert {name: named.get(kind, kind) for name, kind in seen.__annotations__.items()} == {
-        name: Integers if kind[0].shape else Integer for name, kind in fields.items()
+class Example(Protocol):
+    count: I4
+    address: U8
+    few: Annotated[Integers, "u4", 3]
+    lanes: Annotated[Integers, "u4", (2, 32)]
+
+
+def test_a_record_lies_as_its_fields_say() -> None:
+    lies = layout(Example)
+    assert fields(Example) == [(name, lies[name]) for name in lies.names or ()]
+    assert {name: kind[1] for name, kind in (lies.fields or {}).items()} == {
+        "count": 0,
+        "address": 8,
+        "few": 16,
+        "lanes": 64,
     }
+    assert lies.itemsize == 64 + 2 * 32 * 4
+    assert lies["lanes"] == np.dtype(("u4", (2, 32)))

@@ -15,9 +15,9 @@ from banksim.machine.codes import (
     READY,
     YIELDED,
 )
-from banksim.machine.compiled_records import Context
 from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import ones
 from banksim.system.compiled_types import Integer, Place
 from banksim.system.jit import callback, carray, inner

@@ -14,8 +14,8 @@ from numba.core import cgutils
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes, doubts
 from banksim.machine.codes import APART, COLLECTIVE, CONVERGENCE, READY, WARPSYNC, YIELDED
-from banksim.machine.compiled_records import Context, Warp
 from banksim.machine.record_types import _CLUSTER
+from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import lowest, ones, pointer, room
 from banksim.system.compiled_types import Code, Integer, Integers, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import carray, inner, intrinsic

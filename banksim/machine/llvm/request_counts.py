@@ -4,9 +4,9 @@ import numpy as np
 from numba import types
 
 from banksim.banks.compiled.one_request import judge_at, parts
-from banksim.machine.compiled_records import Memo, Tally
 from banksim.machine.llvm.scheduler import POINTER
 from banksim.machine.record_types import _TALLY, CONTEXT, MEMO, MEMOS, WARP
+from banksim.machine.state import Memo, Tally
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer, Place, Records
 from banksim.system.jit import callback, carray, inner

@@ -21,7 +21,6 @@ from banksim.machine.codes import (
     WARPSYNC,
     YIELDED,
 )
-from banksim.machine.compiled_records import Warp
 from banksim.machine.llvm.groups import (
     blocked,
     cluster_of,
@@ -41,6 +40,7 @@ from banksim.machine.llvm.groups import (
     waits_at_bsync,
 )
 from banksim.machine.record_types import CONTEXT, WARP
+from banksim.machine.state import Warp
 from banksim.requests.lane_intrinsics import lowest, ones, room
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import callback, carray, inner

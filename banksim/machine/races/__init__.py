@@ -6,7 +6,6 @@ whole warp, BSYNC, WARPSYNC), barriers, mbarriers, waits for asynchronous copies
 watcher.py              the check of a launch, and what it allocates
 access_kinds.py         what kind of access each instruction makes
 records.py              what a worker remembers of a block, as records
-compiled_records.py     the same as a type checker sees it in compiled code
 watched_requests.py     requests, shown to the check before they are made
 watched_places.py       where the memory of a cluster's blocks lies, one behind the other
 shadow_memory.py        who accessed every piece of shared memory last: requests are compared with that

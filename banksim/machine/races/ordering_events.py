@@ -6,9 +6,7 @@ import numpy as np
 from numba import types
 
 from banksim.machine.codes import BLOCK_BARRIERS, LANES, OF_CLUSTER, PASSED, RELEASED, TOGETHER, WAITED
-from banksim.machine.compiled_records import Context
-from banksim.machine.races.compiled_records import Watch
-from banksim.machine.races.records import COMMITS, COPIES, ENTRIES, FENCED, GROUP, LATEST, PRODUCTS, WORDS
+from banksim.machine.races.records import COMMITS, COPIES, ENTRIES, FENCED, GROUP, LATEST, PRODUCTS, WORDS, Watch
 from banksim.machine.races.vector_clocks import (
     copied_of,
     fence,
@@ -25,7 +23,7 @@ from banksim.machine.races.vector_clocks import (
     watch_of,
 )
 from banksim.machine.record_types import CONTEXT, WARP
-from banksim.machine.state import CLUSTER
+from banksim.machine.state import CLUSTER, Context
 from banksim.requests.lane_intrinsics import lowest, ones, pointer
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import callback, carray, inner

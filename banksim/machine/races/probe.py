@@ -7,7 +7,7 @@ as a barrier here: what is found is a race for the check too. Kernels with mbarr
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from banksim.machine.races.records import (
     WRITE,
 )
 from banksim.machine.state import aligned, layout
+from banksim.system.compiled_types import I8, U8
 
 MOST_BLOCKS = 8
 """How many blocks of a launch are looked at, at most."""
@@ -42,24 +43,29 @@ WARP_BITS, LANE_BITS, EPOCH = 6, 5, 32
 ACCESSES = ("writes", "reads", "others")
 INSTRUCTIONS = 1 << EPOCH - WARP_BITS - LANE_BITS
 
-PROBE = layout(
-    ("kinds", "u8"),  # of each instruction, u1: races.records
-    ("instructions", "i8"),
-    ("shift", "i8"),  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
-    ("pieces", "i8"),
-    ("writes", "u8"),  # for each piece the last write
-    ("reads", "u8"),  # for each piece the first read of an epoch
-    ("others", "u8"),  # for each piece the last read of that epoch by another warp
-    ("block", "i8"),  # the block that is looked at
-    ("base", "i8"),  # its first epoch
-    ("acquired", "i8"),  # how often one of its warps may have learnt of others by an atomic
-    ("latest", "i8"),  # the latest epoch so far
-    ("found", "i8"),
-    ("found_block", "i8"),
-    ("address", "i8"),
-    ("first", "i8"),  # accesses
-    ("second", "i8"),
-)
+
+class Probed(Protocol):
+    """What is remembered of the block that is looked at."""
+
+    kinds: U8  # of each instruction, u1: races.records
+    instructions: I8
+    shift: I8  # a piece of memory has 1 << shift bytes, the fewest that an instruction of the kernel accesses
+    pieces: I8
+    writes: U8  # for each piece the last write
+    reads: U8  # for each piece the first read of an epoch
+    others: U8  # for each piece the last read of that epoch by another warp
+    block: I8  # the block that is looked at
+    base: I8  # its first epoch
+    acquired: I8  # how often one of its warps may have learnt of others by an atomic
+    latest: I8  # the latest epoch so far
+    found: I8
+    found_block: I8
+    address: I8
+    first: I8  # accesses
+    second: I8
+
+
+PROBE = layout(Probed)
 
 
 class Probe:

@@ -4,7 +4,6 @@ import numpy as np
 
 from banksim.machine.codes import LANES
 from banksim.machine.races import records
-from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
     ACROSS,
     COPIES,
@@ -20,6 +19,8 @@ from banksim.machine.races.records import (
     SAME_WARP,
     SITES,
     UNFENCED,
+    Watch,
+    WatchedRequest,
 )
 from banksim.machine.races.vector_clocks import known_to, members_of
 from banksim.requests.lane_intrinsics import pointer

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banksim.machine.codes import LANES
-from banksim.machine.races.compiled_records import WatchedRequest
 from banksim.machine.races.recorded_findings import race
 from banksim.machine.races.records import (
     ARRIVE,
@@ -38,6 +37,7 @@ from banksim.machine.races.records import (
     UNINITIALIZED,
     UPDATE,
     WAIT,
+    WatchedRequest,
 )
 from banksim.machine.races.synchronizing_words import agent_of
 from banksim.machine.races.vector_clocks import copied_of, known_to

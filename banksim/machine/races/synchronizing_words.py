@@ -3,8 +3,6 @@
 import numpy as np
 
 from banksim.machine.codes import LANES
-from banksim.machine.compiled_records import Context
-from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
     ARRIVE,
     BULK,
@@ -20,9 +18,12 @@ from banksim.machine.races.records import (
     UPDATE,
     WAIT,
     WORDS,
+    Watch,
+    WatchedRequest,
 )
 from banksim.machine.races.vector_clocks import publish, take_over
 from banksim.machine.races.watched_places import block_of, memory_at
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inner

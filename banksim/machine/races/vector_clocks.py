@@ -9,10 +9,9 @@ import numpy as np
 
 from banksim.machine import state
 from banksim.machine.codes import AT_BARRIER, BLOCK_BARRIERS, LANES, OF_CLUSTER, RANK_BIT
-from banksim.machine.compiled_records import Context
 from banksim.machine.races import records
-from banksim.machine.races.compiled_records import Member, Watch
-from banksim.machine.races.records import COPIES, ENTRIES, FENCED, LOADS
+from banksim.machine.races.records import COPIES, ENTRIES, FENCED, LOADS, Member, Watch
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import lowest, pointer
 from banksim.system.compiled_types import Integer, Integers, Records
 from banksim.system.jit import carray, inner

@@ -5,8 +5,8 @@ Compiled by numba.
 import numpy as np
 
 from banksim.machine.codes import RANK_BIT
-from banksim.machine.compiled_records import Context
-from banksim.machine.races.compiled_records import Watch
+from banksim.machine.races.records import Watch
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer, Place
 from banksim.system.jit import inner

@@ -4,8 +4,6 @@ import numpy as np
 from numba import types
 
 from banksim.machine.codes import LANES
-from banksim.machine.compiled_records import Context, Warp
-from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.records import (
     ARRIVE,
     BULK,
@@ -26,6 +24,8 @@ from banksim.machine.races.records import (
     STARTING,
     TENTATIVE_READ,
     UPDATE,
+    Watch,
+    WatchedRequest,
 )
 from banksim.machine.races.shadow_memory import read_together, visit
 from banksim.machine.races.synchronizing_words import synchronize
@@ -33,6 +33,7 @@ from banksim.machine.races.vector_clocks import members_of, number_of, row_of, w
 from banksim.machine.races.watched_places import watched_place
 from banksim.machine.races.written_pieces import initialize
 from banksim.machine.record_types import CONTEXT, WARP
+from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import lowest, pointer, room
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import callback, carray, inner

@@ -3,7 +3,6 @@
 import numpy as np
 
 from banksim.machine.codes import LANES
-from banksim.machine.races.compiled_records import Watch, WatchedRequest
 from banksim.machine.races.recorded_findings import find
 from banksim.machine.races.records import (
     BULK,
@@ -20,6 +19,8 @@ from banksim.machine.races.records import (
     UNWRITTEN,
     UPDATE,
     WRITE,
+    Watch,
+    WatchedRequest,
 )
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
