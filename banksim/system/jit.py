@@ -10,21 +10,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
+from llvmlite import ir
 from numba import njit
 from numba.core import event
 from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
 from numba.core.sigutils import normalize_signature
+from numba.core.typing.templates import Signature as FunctionSignature
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
 from banksim.system.cache import usable
-from banksim.system.compiled_types import Code, Function, Integer, Made, Place, Signature
+from banksim.system.compiled_types import (
+    Code,
+    Function,
+    Integer,
+    Made,
+    NumbaType,
+    Place,
+    Signature,
+    TargetContext,
+    TypingContext,
+)
 from banksim.system.compiler import FRUGAL, PassesOfInner, PassesOfOuter
 from banksim.system.native_code import COMPILED, PACKAGE, version_of_loops
 from banksim.system.progress import ProgressBar
@@ -73,10 +85,27 @@ def outer(function: Function) -> Function:
     return compiled
 
 
-def intrinsic(result: type[Made]) -> Callable[[Callable[..., Code]], Callable[..., Made]]:
-    """A function of compiled code that is written as LLVM code: defined by numba's types of its arguments, called with
-    values, so that only its `result` can be told here."""
-    return numba_intrinsic
+def intrinsic(
+    result: type[Made], signature: Signature | Callable[..., Signature]
+) -> Callable[[Callable[..., ir.Value | None]], Callable[..., Made]]:
+    """A function of compiled code that is written as LLVM code: of a builder and the arguments' values, it makes that
+    of the result. `signature`: in numba's types, or a function that tells it of the arguments' types."""
+
+    def made(write: Callable[..., ir.Value | None]) -> Callable[..., Made]:
+        @wraps(write)
+        def typed(typing_context: TypingContext, *given: NumbaType) -> Code:
+            def generate(
+                context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]
+            ) -> ir.Value:
+                value = write(builder, *args)
+                return context.get_dummy_value() if value is None else value  # type: ignore[no-untyped-call]
+
+            return signature if isinstance(signature, FunctionSignature) else signature(*given), generate
+
+        compiled: Callable[..., Made] = numba_intrinsic(typed)
+        return compiled
+
+    return made
 
 
 class Callback:

@@ -3,12 +3,13 @@
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from banksim.architectures.latencies import Numbers
 from banksim.machine import codes, state
 from banksim.machine.state import Context
-from banksim.requests.lane_intrinsics import pointer
-from banksim.system.compiled_types import Code, Integer, NumbaType, Signature, TargetContext, TypingContext
+from banksim.requests.lane_intrinsics import call_at, pointer
+from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
@@ -20,19 +21,11 @@ _CONTEXT = state.CONTEXT
 OK = 0
 
 
-@intrinsic(int)
-def call(typing_context: TypingContext, function: NumbaType, context: NumbaType, warp: NumbaType) -> Code:
+@intrinsic(int, types.int32(types.uint64, types.uint64, types.uint64))
+def call(builder: ir.IRBuilder, function: ir.Value, context: ir.Value, warp: ir.Value) -> ir.Value:
     """Call a function of two pointers at an address; returns what `step` returns."""
-
-    def generate(
-        target: TargetContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
-    ) -> ir.Value:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.IntType(32), [byte, byte])
-        function, *values = arguments
-        return builder.call(builder.inttoptr(function, kind.as_pointer()), [builder.inttoptr(v, byte) for v in values])
-
-    return types.int32(types.uint64, types.uint64, types.uint64), generate
+    places = [builder.inttoptr(address, cgutils.voidptr_t) for address in (context, warp)]
+    return call_at(builder, function, places, ir.IntType(32))
 
 
 @inner

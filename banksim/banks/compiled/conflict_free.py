@@ -21,7 +21,6 @@ from banksim.banks.compiled.many_requests import (
     loaded,
 )
 from banksim.banks.compiled.vectors import Variable, Words, some
-from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic
 
 SIDES = [
@@ -47,37 +46,32 @@ def joined(vectors: list[Words]) -> Words:
     return vectors[0]
 
 
-@intrinsic(int)
-def free_of_conflicts(typing_context: TypingContext, rows: NumbaType, record: NumbaType) -> Code:
+@intrinsic(int, types.uint64(types.voidptr, types.uint32))
+def free_of_conflicts(builder: ir.IRBuilder, rows: ir.Value, record: ir.Value) -> ir.Value:
     """Whether `REQUESTS` requests of which all lanes are active are free of conflicts, from the places of their rows
     and their record, whose parts have as many lanes as groups. That is bit 32; those below are the union of all
     addresses."""
-
-    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        rows, record = args
-        rows = builder.bitcast(rows, I64.as_pointer())
-        all_fields = everywhere(builder, record)
-        shift, groups, part = ((all_fields >> first) & ((1 << bits) - 1) for first, bits in (SHIFT, GROUPS, PART))
-        one = all_fields.like(1)
-        lanes = [Words(builder, ir.Constant(HALF, [*range(first, first + HALF.count)])) for first in (0, HALF.count)]
-        first_bits = [(lane >> part) << groups for lane in lanes]
-        low = (one << groups) - 1
-        union, shared = Variable(one ^ one), Variable(one ^ one)
-        with cgutils.for_range(builder, ir.Constant(I64, REQUESTS // HALF.count)) as loop:
-            at = builder.gep(rows, [builder.mul(loop.index, ir.Constant(I64, HALF.count))])
-            bits = []
-            for request in range(HALF.count):
-                place = builder.load(builder.gep(at, [ir.Constant(I32, request)]))
-                both = []
-                for half, first_bit in enumerate(first_bits):
-                    offset = ir.Constant(I64, 4 * HALF.count * half)
-                    address = loaded(builder, builder.inttoptr(builder.add(place, offset), cgutils.voidptr_t), HALF)
-                    union.set(union.get() | address)
-                    both.append(Words(builder, one.call("fshl", one, ((address >> shift) & low) | first_bit)))
-                bits.append(both[0] | both[1])
-            shared.set(shared.get() | ~joined(bits))
-        free = builder.not_(some(builder, shared.get().which("!=", 0)))
-        found = builder.zext(union.get().union(), I64)
-        return builder.or_(found, builder.shl(builder.zext(free, I64), ir.Constant(I64, LANES)))
-
-    return types.uint64(types.voidptr, types.uint32), generate
+    rows = builder.bitcast(rows, I64.as_pointer())
+    all_fields = everywhere(builder, record)
+    shift, groups, part = ((all_fields >> first) & ((1 << bits) - 1) for first, bits in (SHIFT, GROUPS, PART))
+    one = all_fields.like(1)
+    lanes = [Words(builder, ir.Constant(HALF, [*range(first, first + HALF.count)])) for first in (0, HALF.count)]
+    first_bits = [(lane >> part) << groups for lane in lanes]
+    low = (one << groups) - 1
+    union, shared = Variable(one ^ one), Variable(one ^ one)
+    with cgutils.for_range(builder, ir.Constant(I64, REQUESTS // HALF.count)) as loop:
+        at = builder.gep(rows, [builder.mul(loop.index, ir.Constant(I64, HALF.count))])
+        bits = []
+        for request in range(HALF.count):
+            place = builder.load(builder.gep(at, [ir.Constant(I32, request)]))
+            both = []
+            for half, first_bit in enumerate(first_bits):
+                offset = ir.Constant(I64, 4 * HALF.count * half)
+                address = loaded(builder, builder.inttoptr(builder.add(place, offset), cgutils.voidptr_t), HALF)
+                union.set(union.get() | address)
+                both.append(Words(builder, one.call("fshl", one, ((address >> shift) & low) | first_bit)))
+            bits.append(both[0] | both[1])
+        shared.set(shared.get() | ~joined(bits))
+    free = builder.not_(some(builder, shared.get().which("!=", 0)))
+    found = builder.zext(union.get().union(), I64)
+    return builder.or_(found, builder.shl(builder.zext(free, I64), ir.Constant(I64, LANES)))

@@ -10,8 +10,8 @@ from banksim.system.compiled_types import Integer, Place
 from banksim.system.jit import carray, inlined, inner
 
 UNREAD_BIT = UNREAD.bit_length() - 1
-PIECES, HALVES, SECTORS = LINE // PIECE, SECTOR // PIECE, LINE // SECTOR
-"""In a line; in a sector; in a line."""
+PIECES, HALVES = LINE // PIECE, SECTOR // PIECE
+"""Pieces in a line; in a sector."""
 _room_for_sources, _room_for_targets, _room_for_ends, _room_for_moves = room(32), room(32), room(32), room(32)
 
 

@@ -24,7 +24,6 @@ from banksim.banks.compiled.rule_words import BROADCAST, FIELDS, HEADER, KEEP, L
 from banksim.banks.compiled.vectors import Variable, Words, in_order, some
 from banksim.requests.columns import TOGETHER
 from banksim.requests.kinds import OPS, WIDTHS
-from banksim.system.compiled_types import Code, NumbaType, Signature, TargetContext, TypingContext
 from banksim.system.jit import intrinsic
 
 REQUESTS = TOGETHER
@@ -281,29 +280,19 @@ def beside(a: Words, b: Words) -> Words:
     return a.picked(b, [of + r * each + k for r in range(REQUESTS) for of in (0, count) for k in range(each)])
 
 
-@intrinsic(int)
+@intrinsic(int, types.uint32(types.voidptr, types.voidptr, types.voidptr, types.uint32, types.voidptr))
 def judge_together(
-    typing_context: TypingContext,
-    rows: NumbaType,
-    masks: NumbaType,
-    records: NumbaType,
-    keep: NumbaType,
-    figures: NumbaType,
-) -> Code:
+    builder: ir.IRBuilder, rows: ir.Value, masks: ir.Value, records: ir.Value, keep: ir.Value, figures: ir.Value
+) -> ir.Value:
     """Judge `REQUESTS` requests: addresses of their words, uint64; uint32 masks and records; the address bits that tell
     words apart; and where `FIGURES` × `REQUESTS` uint32 go. All are places, but `keep` is a word.
 
     Returns the union of all addresses, inactive lanes' too. They mean nothing unless it is below `1 << LARGEST`.
     """
-
-    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        rows, masks, records, keep, place = args
-        union = Variable(Words(builder, ir.Constant(HALF, None)))
-        rows = builder.bitcast(rows, I64.as_pointer())
-        keys = sorted_by_lane(builder, rows, masks, records, keep, union)
-        for words in judged(keys, loaded(builder, records, LONG), loaded(builder, masks, LONG)):
-            builder.store(words.value, builder.bitcast(place, words.value.type.as_pointer()), align=4)
-            place = builder.gep(place, [ir.Constant(I64, 4 * words.value.type.count)])
-        return union.get().union()
-
-    return types.uint32(types.voidptr, types.voidptr, types.voidptr, types.uint32, types.voidptr), generate
+    union = Variable(Words(builder, ir.Constant(HALF, None)))
+    rows = builder.bitcast(rows, I64.as_pointer())
+    keys = sorted_by_lane(builder, rows, masks, records, keep, union)
+    for words in judged(keys, loaded(builder, records, LONG), loaded(builder, masks, LONG)):
+        builder.store(words.value, builder.bitcast(figures, words.value.type.as_pointer()), align=4)
+        figures = builder.gep(figures, [ir.Constant(I64, 4 * words.value.type.count)])
+    return union.get().union()

@@ -8,7 +8,6 @@ lane, at (part, group), no two lanes have the same bit. Where lanes share one, t
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from banksim.banks.compiled.copies import by_lines, by_places, bypassing, copies, lane_word, reading
 from banksim.banks.compiled.rule_words import (
@@ -38,21 +37,12 @@ from banksim.banks.compiled.rule_words import (
 )
 from banksim.requests.copies import LINE
 from banksim.requests.kinds import WIDTHS
-from banksim.requests.lane_intrinsics import across, equal_to, ones, pointer, room, word
-from banksim.system.compiled_types import (
-    Code,
-    Integer,
-    Integers,
-    NumbaType,
-    Place,
-    Signature,
-    TargetContext,
-    TypingContext,
-)
+from banksim.requests.lane_intrinsics import across, call_at, equal_to, ones, pointer, room, word
+from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import callback, carray, inlined, inner, intrinsic, outer
 
 ALL = np.uint32(0xFFFFFFFF)
-_room_for_keys, _room_for_bits, _room_for_numbers = room(32), room(32), room(32)
+_room_for_keys, _room_for_numbers = room(32), room(32)
 _room_for_left, _room_for_lanes, _room_for_picked = room(32), room(32), room(32)
 _room_for_banks, _room_for_words, _room_for_counts, _room_for_found = room(32), room(32), room(32), room(10)
 _equal_across_1, _equal_across_2 = (across("==", [lane ^ other for lane in range(32)]) for other in (1, 2))
@@ -202,28 +192,21 @@ def judge_broadcast(
     result[0], result[1], result[2], result[3], result[4] = low, high, ideal, worst_low, worst_high
 
 
-@intrinsic(object)
+@intrinsic(type(None), types.void(types.int64, *SPECIAL.args))
 def call_special(
-    typing_context: TypingContext,
-    function: NumbaType,
-    address: NumbaType,
-    found: NumbaType,
-    mask: NumbaType,
-    width: NumbaType,
-    groups: NumbaType,
-    part: NumbaType,
-    shift: NumbaType,
-    serves: NumbaType,
-) -> Code:
+    builder: ir.IRBuilder,
+    function: ir.Value,
+    address: ir.Value,
+    found: ir.Value,
+    mask: ir.Value,
+    width: ir.Value,
+    groups: ir.Value,
+    part: ir.Value,
+    shift: ir.Value,
+    serves: ir.Value,
+) -> None:
     """Call a function of the type `SPECIAL`, at an address."""
-
-    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        long = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [long] * 6)
-        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-        return context.get_dummy_value()  # type: ignore[no-untyped-call]
-
-    return types.void(types.int64, *SPECIAL.args), generate
+    call_at(builder, function, [address, found, mask, width, groups, part, shift, serves], ir.VoidType())
 
 
 @inlined

@@ -16,34 +16,26 @@ from banksim.machine import codes, doubts
 from banksim.machine.codes import APART, COLLECTIVE, CONVERGENCE, READY, WARPSYNC, YIELDED
 from banksim.machine.record_types import _CLUSTER
 from banksim.machine.state import Context, Warp
-from banksim.requests.lane_intrinsics import lowest, ones, pointer, room
-from banksim.system.compiled_types import Code, Integer, Integers, NumbaType, Signature, TargetContext, TypingContext
+from banksim.requests.lane_intrinsics import call_at, lowest, ones, pointer, room
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inner, intrinsic
 
 _room_for_later = room(32)
 
 
-@intrinsic(object)
+@intrinsic(type(None), lambda function, c, w, *others: types.void(types.uint64, c, w, *[types.uint32] * 3))
 def tell(
-    typing_context: TypingContext,
-    function: NumbaType,
-    c: NumbaType,
-    w: NumbaType,
-    mask: NumbaType,
-    what: NumbaType,
-    number: NumbaType,
-) -> Code:
+    builder: ir.IRBuilder,
+    function: ir.Value,
+    c: ir.Value,
+    w: ir.Value,
+    mask: ir.Value,
+    what: ir.Value,
+    number: ir.Value,
+) -> None:
     """Call the function at an address that the race check has given, races.ordering_events.follow."""
-
-    def generate(context: TargetContext, builder: ir.IRBuilder, signature: Signature, args: list[ir.Value]) -> ir.Value:
-        address, *records, mask, what, number = args
-        word = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * 2 + [word] * 3)
-        places = [builder.bitcast(record, cgutils.voidptr_t) for record in records]
-        builder.call(builder.inttoptr(address, kind.as_pointer()), [*places, mask, what, number])
-        return context.get_dummy_value()  # type: ignore[no-untyped-call]
-
-    return types.void(types.uint64, c, w, *[types.uint32] * 3), generate
+    records = [builder.bitcast(record, cgutils.voidptr_t) for record in (c, w)]
+    call_at(builder, function, [*records, mask, what, number], ir.VoidType())
 
 
 @inner
