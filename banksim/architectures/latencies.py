@@ -48,67 +48,69 @@ class Held(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The figures as the model reads them; the fields of `Figures`, which says what they are."""
+    """The figures as the model reads them."""
 
-    queue: int
-    pool: int
-    look_ahead: int
-    apart: int
-    to_pool: int
-    to_slot: int
-    queue_return: int
-    pool_return: int
-    service: int
-    result: int
-    operands: int
-    reads: int
-    fence_entered: int
-    fence: int
-    branch: int
-    branch_apart: int
-    branch_others: int
-    line: int
-    code_own: int
-    code_shared: int
-    code_last: int
-    code_near: int
-    code_ahead: int
-    code_far: int
-    code_farthest: int
-    code_apart: int
-    code_apart_l2: int
-    barrier: int
+    queue: int  # places of a sub-core's queue of memory instructions
+    pool: int  # places of the multiprocessor's pool of requests
+    look_ahead: int  # the oldest requests of the pool among which a free slot chooses
+    apart: int  # cycles between two memory instructions of a sub-core
+    to_pool: int  # from issue to the pool, at the earliest
+    to_slot: int  # from the pool to a slot, at the earliest
+    queue_return: int  # from leaving the queue until its place is free
+    pool_return: int  # from leaving the pool until its place is free
+    service: int  # cycles of one of the two slots for a transaction
+    result: int  # from the end of a load's transfer until its result may be used
+    operands: int  # from entering the pool until a request's registers may be written,
+    reads: int  # … and from its issue, besides two for each of them, at the earliest
+    fence_entered: int  # a fence is done so long after the warp's last request entered the pool,
+    fence: int  # … and at least so long after its issue
+    branch: int  # from a taken branch to the next instruction
+    branch_apart: int  # between two taken branches of a sub-core, at the earliest
+    branch_others: int  # how much longer a taken branch takes that follows one of another warp of the sub-core so soon
+    line: int  # more, until the following line of 128 bytes of code
+    code_own: int  # lines of 128 bytes that the instruction cache of a sub-core holds,
+    code_shared: int  # … that of the multiprocessor
+    code_last: int  # … and the one behind that
+    code_near: int  # more from a taken branch to a line that the sub-core lacks and the multiprocessor's cache has,
+    code_ahead: int  # from a line's coming to the sub-core until that of each of the next two, which come with it
+    code_far: int  # … that only the cache behind it has
+    code_farthest: int  # … or the L2
+    code_apart: int  # between lines that follow one another, from the cache behind the multiprocessor's
+    code_apart_l2: int  # … and from the L2
+    barrier: int  # from the last arrival at a barrier to the release
+    # cycles behind a barrier in which other instructions still issue; after as many as `barrier` they do again, if
+    # their warp still waits
     defer: int
-    join: int
-    switch: int
-    server: int
-    value: int
-    copy: int
-    copy_ways: int
-    sleep: int
-    global_cost: int
-    global_latency: int
-    l1: int
-    l2: int
-    l2_atomic: int
-    l2_ahead: int
-    l2_buffer: int
-    first: int
-    first_warp: int
-    replace: int
-    apart_blocks: int
-    arrive: int
-    signal: int
-    bulk: int
-    bulk_row: int
-    bulk_row_out: int
-    bulk_out: int
-    product: int
-    remote: int
-    remote_sector: int
-    across: int
-    cluster: int
-    near: int
+    join: int  # more than a branch, where another group of the warp goes on with the same instruction,
+    switch: int  # … or with another
+    server: int  # cycles for which most instructions hold what else all sub-cores share
+    value: int  # more until MATCH.ANY has its result, for each different value after the first
+    copy: int  # half the transactions' worth of time that an asynchronous copy takes of the slots,
+    copy_ways: int  # … and half of what each of its transactions takes
+    sleep: int  # what NANOSLEEP takes beyond the time that it names
+    global_cost: int  # transactions' worth of time that a global access takes of the slots,
+    global_latency: int  # … and from there until the result of a load may be used, without a model of the caches
+    l1: int  # more until the result of a load from global memory than of one from shared memory, if the L1 has it
+    l2: int  # from the service of a load until its data come from the L2
+    l2_atomic: int  # the same of an atomic
+    l2_ahead: int  # how much earlier than the way to the L2 is free stores and atomics may leave
+    l2_buffer: int  # … and how much earlier than the L2 takes them
+    first: int  # from one block's begin to the next's, of those that a multiprocessor is given at first,
+    first_warp: int  # … and at least so much for each of its warps
+    replace: int  # from the end of a block to the begin of that which takes its place
+    apart_blocks: int  # … and from one such begin to the next, at the earliest
+    arrive: int  # from the issue of an arrival at an mbarrier until it counts
+    signal: int  # from the end of an mbarrier's phase until who waits for it goes on
+    bulk: int  # from the issue of a bulk or tensor copy into shared memory until it asks the L2
+    bulk_row: int  # that a row of a box holds the way from the L2 at least
+    bulk_row_out: int  # … and the way to the L2
+    bulk_out: int  # from when a copy out of shared memory has left on the way to the L2 until it is done
+    product: int  # from the issue of a product of a group of warps until it begins, if the tensor cores are free
+    remote: int  # from the service of a load from another block of the cluster until its data come
+    remote_sector: int  # hundredths of a cycle for which a sector of 32 bytes holds the way to other blocks
+    across: int  # how much later an arrival counts at an mbarrier of another block
+    cluster: int  # from the last arrival at the barrier of a cluster until those that wait go on
+    near: int  # from the issue of a copy between blocks of a cluster until it has come, but for its sectors
 
     def record(self) -> npt.NDArray[np.void]:
         """The same to compiled code, which hands it on as one address, not as so many numbers: a record of NUMBERS."""
@@ -120,70 +122,7 @@ NUMBERS = np.dtype([(name, np.int64) for name in Numbers._fields])
 
 @dataclass(frozen=True)
 class Figures:
-    """One multiprocessor.
-
-    queue            places of a sub-core's queue of memory instructions
-    pool             places of the multiprocessor's pool of requests
-    look_ahead       the oldest requests of the pool among which a free slot chooses
-    apart            cycles between two memory instructions of a sub-core
-    to_pool          from issue to the pool, at the earliest
-    to_slot          from the pool to a slot, at the earliest
-    queue_return     from leaving the queue until its place is free
-    pool_return      from leaving the pool until its place is free
-    service          cycles of one of the two slots for a transaction
-    result           from the end of a load's transfer until its result may be used
-    operands         from entering the pool until a request's registers may be written,
-    reads            … and from its issue, besides two for each of them, at the earliest
-    fence_entered    a fence is done so long after the warp's last request entered the pool,
-    fence            … and at least so long after its issue
-    branch           from a taken branch to the next instruction
-    branch_apart     between two taken branches of a sub-core, at the earliest
-    branch_others    how much longer a taken branch takes that follows one of another warp of the sub-core so soon
-    line             more, until the following line of 128 bytes of code
-    code_own         lines of 128 bytes that the instruction cache of a sub-core holds,
-    code_shared      … that of the multiprocessor
-    code_last        … and the one behind that
-    code_near        more from a taken branch to a line that the sub-core lacks and the multiprocessor's cache has,
-    code_ahead       from a line's coming to the sub-core until that of each of the next two, which come with it
-    code_far         … that only the cache behind it has
-    code_farthest    … or the L2
-    code_apart       between lines that follow one another, from the cache behind the multiprocessor's
-    code_apart_l2    … and from the L2
-    barrier          from the last arrival at a barrier to the release
-    defer            cycles behind a barrier in which other instructions still issue; after as many as `barrier` they do
-                     again, if their warp still waits
-    join             more than a branch, where another group of the warp goes on with the same instruction,
-    switch           … or with another
-    server           cycles for which most instructions hold what else all sub-cores share
-    value            more until MATCH.ANY has its result, for each different value after the first
-    copy             half the transactions' worth of time that an asynchronous copy takes of the slots,
-    copy_ways        … and half of what each of its transactions takes
-    sleep            what NANOSLEEP takes beyond the time that it names
-    global_cost      transactions' worth of time that a global access takes of the slots,
-    global_latency   and from there until the result of a global load may be used, where no model of the caches says it
-    l1               more until the result of a load from global memory than of one from shared memory, if the L1 has it
-    l2               from the service of a load until its data come from the L2
-    l2_farthest      more to the farthest multiprocessor
-    l2_atomic        the same of an atomic
-    l2_ahead         how much earlier than the way to the L2 is free stores and atomics may leave
-    l2_buffer        … and how much earlier than the L2 takes them
-    first            from one block's begin to the next's, of those that a multiprocessor is given at first,
-    first_warp       … and at least so much for each of its warps
-    replace          from the end of a block to the begin of that which takes its place
-    apart_blocks     … and from one such begin to the next, at the earliest
-    arrive           from the issue of an arrival at an mbarrier until it counts
-    signal           from the end of an mbarrier's phase until who waits for it goes on
-    bulk             from the issue of a bulk or tensor copy into shared memory until it asks the L2
-    bulk_row         that a row of a box holds the way from the L2 at least
-    bulk_row_out     … and the way to the L2
-    bulk_out         from when a copy out of shared memory has left on the way to the L2 until it is done
-    product          from the issue of a product of a group of warps until it begins, if the tensor cores are free
-    remote           from the service of a load from another block of the cluster until its data come
-    remote_sector    hundredths of a cycle for which a sector of 32 bytes holds the way to other blocks
-    across           how much later an arrival counts at an mbarrier of another block
-    cluster          from the last arrival at the barrier of a cluster until those that wait go on
-    near             from the issue of a copy between blocks of a cluster until it has come, but for its sectors
-    """
+    """One multiprocessor."""
 
     name: str
     clock_mhz: int
@@ -193,6 +132,7 @@ class Figures:
     spread: Figure
     """… and how many more if all multiprocessors have a block."""
     figures: dict[str, Figure]
+    """The fields of `Numbers`, and `l2_farthest`: how many cycles more than `l2` to the farthest multiprocessor."""
     clusters: dict[int, int]
     """How many clusters run at once, by their blocks, each of which has a multiprocessor to itself (CLUSTERS)."""
     held: dict[str, Held]
@@ -216,6 +156,10 @@ class Figures:
         return Numbers(**values)
 
 
+def measured(source: str, **values: int) -> dict[str, Figure]:
+    return {name: Figure(value, "measured", source) for name, value in values.items()}
+
+
 H200 = Figures(
     "sm_90",
     clock_mhz=1980,
@@ -223,66 +167,48 @@ H200 = Figures(
     launch=Figure(1570, "measured", LAUNCHES),
     spread=Figure(200, "measured", MEMORY),
     figures={
-        "queue": Figure(10, "measured", LINES),
-        "pool": Figure(19, "measured", LINES),
-        "look_ahead": Figure(4, "measured", STREAMS),
-        "apart": Figure(2, "measured", STREAMS),
-        "to_pool": Figure(3, "measured", STREAMS),
-        "to_slot": Figure(3, "measured", STREAMS),
-        "queue_return": Figure(2, "measured", STREAMS),
-        "pool_return": Figure(13, "measured", STREAMS),
-        "service": Figure(2, "measured", STREAMS),
-        "result": Figure(14, "measured", STREAMS),
-        "operands": Figure(5, "measured", STREAMS),
-        "reads": Figure(7, "measured", OPERANDS),
-        "fence_entered": Figure(4, "measured", STREAMS),
-        "fence": Figure(8, "measured", STREAMS),
-        "branch": Figure(10, "measured", STREAMS),
-        "branch_apart": Figure(2, "measured", CODE),
-        "branch_others": Figure(2, "measured", CODE),
-        "line": Figure(3, "measured", STREAMS),
-        "code_own": Figure(46, "measured", CODE),
-        "code_shared": Figure(272, "measured", CODE),
-        "code_last": Figure(1024, "measured", CODE),
-        "code_near": Figure(11, "measured", CODE),
-        "code_ahead": Figure(11, "measured", CODE),
-        "code_far": Figure(51, "measured", CODE),
-        "code_farthest": Figure(195, "measured", CODE),
-        "code_apart": Figure(18, "measured", CODE),
-        "code_apart_l2": Figure(44, "measured", CODE),
-        "barrier": Figure(14, "measured", LATENCY),
-        "defer": Figure(8, "measured", SEQUENCES),
-        "join": Figure(6, "measured", LATENCY),
-        "switch": Figure(10, "measured", LATENCY),
-        "server": Figure(2, "measured", LATENCY),
-        "value": Figure(11, "measured", CLOCK),
-        "copy": Figure(5, "measured", LATENCY),
-        "copy_ways": Figure(3, "measured", LATENCY),
-        "sleep": Figure(75, "measured", LATENCY),
-        "global_cost": Figure(6, "measured", STREAMS),
+        **measured(LINES, queue=10, pool=19),
+        **measured(
+            STREAMS,
+            look_ahead=4,
+            apart=2,
+            to_pool=3,
+            to_slot=3,
+            queue_return=2,
+            pool_return=13,
+            service=2,
+            result=14,
+            operands=5,
+            fence_entered=4,
+            fence=8,
+            branch=10,
+            line=3,
+            global_cost=6,
+        ),
+        **measured(OPERANDS, reads=7),
+        **measured(
+            CODE,
+            branch_apart=2,
+            branch_others=2,
+            code_own=46,
+            code_shared=272,
+            code_last=1024,
+            code_near=11,
+            code_ahead=11,
+            code_far=51,
+            code_farthest=195,
+            code_apart=18,
+            code_apart_l2=44,
+        ),
+        **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
+        **measured(SEQUENCES, defer=8),
+        **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
-        "l1": Figure(10, "measured", MEMORY),
-        "l2": Figure(277, "measured", MEMORY),
-        "l2_farthest": Figure(18, "measured", MEMORY),
-        "l2_atomic": Figure(400, "measured", MEMORY),
-        "l2_ahead": Figure(100, "measured", MEMORY),
-        "l2_buffer": Figure(900, "measured", MEMORY),
-        "first": Figure(24, "measured", STAMPS),
-        "first_warp": Figure(3, "measured", STAMPS),
-        "replace": Figure(300, "measured", STAMPS),
-        "apart_blocks": Figure(166, "measured", GRIDS),
-        "arrive": Figure(14, "measured", BEHIND),
-        "signal": Figure(20, "measured", BEHIND),
-        "bulk": Figure(7, "measured", BEHIND),
-        "bulk_row": Figure(1, "measured", BEHIND),
-        "bulk_row_out": Figure(2, "measured", BEHIND),
-        "bulk_out": Figure(64, "measured", BEHIND),
-        "product": Figure(10, "measured", BEHIND),
-        "remote": Figure(189, "measured", CLUSTERS),
-        "remote_sector": Figure(150, "measured", CLUSTERS),
-        "across": Figure(169, "measured", CLUSTERS),
-        "cluster": Figure(70, "measured", CLUSTERS),
-        "near": Figure(160, "measured", CLUSTERS),
+        **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
+        **measured(STAMPS, first=24, first_warp=3, replace=300),
+        **measured(GRIDS, apart_blocks=166),
+        **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),
+        **measured(CLUSTERS, remote=189, remote_sector=150, across=169, cluster=70, near=160),
     },
     clusters={2: 66, 4: 30, 8: 15, 16: 7},
     held={

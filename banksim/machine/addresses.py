@@ -17,11 +17,6 @@ def address_of(index: int) -> int:
     return ARGUMENTS.address_of(index)
 
 
-def place_of(address: int) -> tuple[int, int]:
-    """(buffer, byte) of a global address; a number that no buffer has where none begins with these upper 32 bits."""
-    return ARGUMENTS.place_of(address)
-
-
 def shared_start(kernel: Kernel) -> int:
     """The first byte of shared memory that a kernel may use: that of its own variables; where it asks for the part
     that is reserved for CUDA's own code below them (%reserved_smem_offset), as groups of several warps of

@@ -18,8 +18,8 @@ from numba import cuda
 import banksim
 from banksim.errors import ArgumentTypeError, Fault, InputError
 from banksim.kernels.compilers.numba_without_gpu import importable
-from banksim.kernels.global_addresses import PROGRAM, STRIDE
-from banksim.machine.addresses import address_of, place_of
+from banksim.kernels.global_addresses import ARGUMENTS, PROGRAM, STRIDE
+from banksim.machine.addresses import address_of
 from banksim.machine.host_memory import Stretches, copied, extent
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
@@ -133,7 +133,7 @@ def test_copies_are_laid_out_alike() -> None:
 # ---- addresses
 @given(st.integers(0, 2000), st.integers(0, (1 << 31) - 1))
 def test_a_place_is_that_of_its_address(index: int, byte: int) -> None:
-    assert place_of(address_of(index) + byte) == (index, byte)
+    assert ARGUMENTS.place_of(address_of(index) + byte) == (index, byte)
 
 
 @given(st.integers(0, 300), st.integers(1, 36), st.integers(0, 8), st.booleans())
@@ -141,7 +141,7 @@ def test_no_slip_of_an_index_leads_into_another_buffer(index: int, size: int, sh
     """An index that is off by 2**31 or 2**32 elements, of any size below STRIDE."""
     for bits in 31, 32:
         slip = (size << bits + shift) * (-1 if back else 1)
-        number, byte = place_of(address_of(index) + slip)
+        number, byte = ARGUMENTS.place_of(address_of(index) + slip)
         assert number > 2000 or byte >= 1 << 31 or number == index
 
 
