@@ -4,7 +4,8 @@ What is read counts as unknown, except from local memory, which holds spilled re
 at all. The addresses of a request may differ from block to block in a way that no bank rule sees: by the same amount
 in all lanes, a multiple of the rules' period."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.followed import Followed
@@ -12,9 +13,10 @@ from banksim.classes.follower import Follower
 from banksim.classes.footprint import LOCAL, refuse
 from banksim.classes.needed import Needed
 from banksim.classes.regions import REGION
-from banksim.kernels.kernel import Instruction, Operand
+from banksim.kernels.kernel import Operand
 from banksim.machine import codes
 from banksim.machine.codes import READ, WRITTEN
+from banksim.machine.engine import Access
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
 from banksim.machine.llvm.engine import LLVMEngine
@@ -36,107 +38,75 @@ class MemoryFollower(Follower):
         super().__init__(inner, needed, axes, period)
         self.placed = placed
 
-    def load(self, i: Instruction, space: str, address: Followed, width: int, to: Operand, signed: bool) -> None:
-        if space == "const":
-            bank = next(o.number for o in i.operands if o.kind == "const")
-            place = self.decided(address)
-            self.write(to, Followed(self, self.inner.load_constant(bank, place, width, signed)))
-            return
-        for word, v in enumerate(self.words(i, space, address, width, signed, None)):
-            self.write(to, v, word)
+    def fetch(self, a: Access) -> tuple[Followed, ...]:
+        if a.space == "const":
+            return (Followed(self, self.inner.load_constant(a.bank, self.decided(a.address), a.width, a.signed)),)
+        if a.space == "local":
+            return self.from_local(a)
+        if a.space != "barrier":  # see `Tracer.fetch`
+            self.ask(a)
+        return (self.nothing(),) * max(a.width // 4, 1)
 
-    def fetch(
-        self, i: Instruction, space: str, address: Followed, width: int, lanes: Followed | None = None
-    ) -> tuple[Followed, ...]:
-        return self.words(i, space, address, width, False, lanes)
-
-    def words(
-        self, i: Instruction, space: str, address: Followed, width: int, signed: bool, lanes: Followed | None
-    ) -> tuple[Followed, ...]:
-        if space == "local":
-            return self.from_local(i, address, width, signed)
-        if space != "barrier":  # see `Tracer.fetch`
-            self.ask(i, space, address, width, lanes)
-        return (self.nothing(),) * max(width // 4, 1)
-
-    def store(self, i: Instruction, space: str, address: Followed, width: int, source: Operand) -> None:
-        if space == "local":
-            super().store(i, space, address, width, source)
+    def store(self, a: Access, source: Operand) -> None:
+        if a.space == "local":
+            super().store(a, source)
         else:
-            self.ask(i, space, address, width, None)
+            self.ask(a)
 
     def put(
         self,
-        i: Instruction,
-        space: str,
-        address: Followed,
-        width: int,
+        a: Access,
         words: Sequence[Followed],
-        lanes: Followed | None = None,
         other: tuple[Followed, str] | None = None,
         source: Followed | None = None,
     ) -> None:
-        if space == "local":
-            self.to_local(i, address, width, words)
+        if a.space == "local":
+            self.to_local(a, words)
         else:
-            self.ask(i, space, address, width, lanes, other, source)
+            self.ask(a, other, source)
 
-    def atomic(
-        self,
-        i: Instruction,
-        space: str,
-        address: Followed,
-        kind: str,
-        function: str,
-        values: tuple[Followed, ...],
-        to: Operand | None,
-        lanes: Followed | None = None,
-    ) -> None:
-        wide = kind.endswith("64")
-        self.ask(i, space, address, 8 if wide else 4, lanes)
-        if to is not None and not to.is_zero:
-            found = Followed(self, self.inner.const(0, 64 if wide else 32), (), self.nothing().unknown)
-            self.write_old(to, found, wide, lanes)
+    def atomic(self, a: Access, kind: str, function: str, values: tuple[Followed, ...], to: Operand | None) -> None:
+        self.ask(a)
+        if to is None or to.is_zero:
+            return
+        if a.width == 16:
+            self.write_words(to, [self.nothing()] * 4)
+        else:
+            found = Followed(self, self.inner.const(0, 8 * a.width), (), self.nothing().unknown)
+            self.write_old(to, found, a.width == 8, a.lanes)
 
     # ---- requests to shared memory
-    def ask(
-        self,
-        i: Instruction,
-        space: str,
-        address: Followed,
-        width: int,
-        lanes: Followed | None,
-        other: tuple[Followed, str] | None = None,
-        source: Followed | None = None,
-    ) -> None:
+    def ask(self, a: Access, other: tuple[Followed, str] | None = None, source: Followed | None = None) -> None:
         """Have a request judged for those lanes whose address lies in shared memory."""
-        refuse(space)
-        if space == "global" or request(i) is None:
-            if self.placed and space in GLOBAL:
-                self.place(i, address, width, None if lanes is None else self.decided(lanes))
+        refuse(a.space)
+        if a.space == "global" or request(a.i) is None:
+            if self.placed and a.space in GLOBAL:
+                self.place(a, None if a.lanes is None else self.decided(a.lanes))
             return
-        chosen = None if lanes is None else self.decided(lanes)
-        if space == "generic":
-            whole, among = address, chosen
-            address, chosen = self.in_window(whole, among)
+        address, chosen = a.address, None if a.lanes is None else self.decided(a.lanes)
+        if a.space == "generic":
+            among = chosen
+            address, chosen = self.in_window(a.address, among)
             if self.placed:
-                self.place(i, whole, width, ~chosen if among is None else ~chosen & among)
+                self.place(a, ~chosen if among is None else ~chosen & among)
         mask = self.inner.executing()
         if chosen is not None:
             mask = self.e.b.and_(mask, self.e.as_mask(chosen.spread().ir))
         self.undecided(address.unknown, mask)
         if source is not None:  # places of copies move by other periods
             address = self.settled(address)
-        self.movable(address, width, chosen)
-        use = READ if i.name.startswith("LD") and i.name != "LDGSTS" else WRITTEN
-        arguments = self.inner.access(i, "shared", address.plain, chosen)
+        if address.slopes:
+            with self.among(chosen):
+                self.movable(address, a.width)
+        use = READ if a.i.name.startswith("LD") and a.i.name != "LDGSTS" else WRITTEN
+        arguments = self.inner.access(Access(a.i, "shared", address.plain, a.width, chosen))
         if other is not None:
             condition, op = other
             holds = self.decided(condition)
-            arguments[2] = self.e.b.select(holds.ir, self.inner.memo(i, op, width), arguments[2])
+            arguments[2] = self.e.b.select(holds.ir, self.inner.memo(a.i, op, a.width), arguments[2])
         if source is not None:
             arguments.append(self.decided(source).spread().ir)
-        self.e.b.call(self.inner.memory.request(width, use, source is not None), arguments)
+        self.e.b.call(self.inner.memory.request(a.width, use, source is not None), arguments)
 
     def in_window(self, address: Followed, chosen: Value | None) -> tuple[Followed, Value]:
         """A generic address as an address of shared memory, and the lanes where it is one. Accesses to local memory by
@@ -147,65 +117,64 @@ class MemoryFollower(Follower):
         self.undecided(local if chosen is None else local & chosen)
         return self.low(address), shared if chosen is None else shared & chosen
 
-    def movable(self, address: Followed, width: int, chosen: Value | None) -> None:
+    @contextmanager
+    def among(self, chosen: Value | None) -> Iterator[None]:
+        """What is written within holds for the executing lanes of these."""
+        guard = self.inner.guard
+        if chosen is not None:
+            self.inner.guard = chosen if guard is None else guard & chosen
+        try:
+            yield
+        finally:
+            self.inner.guard = guard
+
+    def movable(self, address: Followed, width: int) -> None:
         """Make sure that from block to block the addresses of all lanes move by the same multiple of the period, and
         stay within the block's shared memory. What is outside of that here, where a GPU lets it pass, does not move."""
-        if not address.slopes:
-            return
         inner, e = self.inner, self.e
-        guard = inner.guard
-        if chosen is not None:
-            inner.guard = chosen if guard is None else guard & chosen
-        try:
-            firsts = tuple(inner.first(s) for s in address.slopes)
-            one = inner.const(1)
-            zero = one ^ one
-            apart = tuple(inner.where(s == first, zero, one) for s, first in zip(address.slopes, firsts, strict=True))
-            self.bound(address, zero, zero, apart, 0)
-            bits = self.period.bit_length() - 1
-            shift = 32 - bits
-            rest = tuple(inner.signed(s << shift) >> shift for s in firsts)
-            self.bound(address, zero, zero, tuple(inner.unsigned(r) for r in rest), bits)
-            start = inner.memory.shared_start
-            size = inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "shared_size"), INT[32]))
-            at = address.plain
-            inside = (at >= start) & (at <= size) & (size - at >= width)
-            down, up = (inner.where(inside, d, zero) for d in (at - start, size - width - at))
-            self.bound(address, down, up, firsts, 0)
-        finally:
-            inner.guard = guard
+        firsts = tuple(inner.first(s) for s in address.slopes)
+        one = inner.const(1)
+        zero = one ^ one
+        apart = tuple(inner.where(s == first, zero, one) for s, first in zip(address.slopes, firsts, strict=True))
+        self.bound(address, zero, zero, apart, 0)
+        bits = self.period.bit_length() - 1
+        shift = 32 - bits
+        rest = tuple(inner.signed(s << shift) >> shift for s in firsts)
+        self.bound(address, zero, zero, tuple(inner.unsigned(r) for r in rest), bits)
+        start = inner.memory.shared_start
+        size = inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "shared_size"), INT[32]))
+        at = address.plain
+        inside = (at >= start) & (at <= size) & (size - at >= width)
+        down, up = (inner.where(inside, d, zero) for d in (at - start, size - width - at))
+        self.bound(address, down, up, firsts, 0)
 
     # ---- places in global memory
-    def place(self, i: Instruction, address: Followed, width: int, chosen: Value | None) -> None:
+    def place(self, a: Access, chosen: Value | None) -> None:
         """Make sure that in every block those lanes access the buffer that they access here, at multiples of the width,
         and note how the buffer is used. What accesses several buffers at once is left undecided."""
-        inner, e = self.inner, self.e
-        guard = inner.guard
-        if chosen is not None:
-            inner.guard = chosen if guard is None else guard & chosen
-        try:
+        inner, e, width = self.inner, self.e, a.width
+        with self.among(chosen):
             mask = inner.executing()
-            self.undecided(address.unknown, mask)
-            use = READ if i.name.startswith("LD") else WRITTEN if i.name.startswith("ST") else READ | WRITTEN
+            self.undecided(a.address.unknown, mask)
+            name = a.i.name
+            use = READ if name.startswith("LD") else WRITTEN if name.startswith("ST") else READ | WRITTEN
 
             def build(context: ir.Value, pc: ir.Value, lanes: ir.Value, at: ir.Value) -> None:
                 self.build_place(context, pc, lanes, at, width, use)
 
             function = e.outline(f"place_{width}_{use}", INT[64], [POINTER, INT[32], INT[32], LONGS], build)
-            at = address.plain.like(address.plain.ir, "u")
-            size = e.b.call(function, [inner.context, INT[32](i.pc), mask, at.spread().ir])
-            if not address.slopes:
+            at = a.address.plain.like(a.address.plain.ir, "u")
+            size = e.b.call(function, [inner.context, INT[32](a.i.pc), mask, at.spread().ir])
+            if not a.address.slopes:
                 return
             offset = at & 0xFFFFFFFF
             last = inner.new("u", 64, 1, e.b.sub(size, INT[64](width)))
-            self.bound(address, offset, last - offset, address.slopes, 0)
+            self.bound(a.address, offset, last - offset, a.address.slopes, 0)
             zero, bits = offset ^ offset, width.bit_length() - 1
             if bits:
                 shift = 64 - bits
-                rests = tuple(inner.unsigned(inner.signed(s << shift) >> shift) for s in address.slopes)
-                self.bound(address, zero, zero, rests, bits)
-        finally:
-            inner.guard = guard
+                rests = tuple(inner.unsigned(inner.signed(s << shift) >> shift) for s in a.address.slopes)
+                self.bound(a.address, zero, zero, rests, bits)
 
     def build_place(self, context: ir.Value, pc: ir.Value, mask: ir.Value, at: ir.Value, width: int, use: int) -> None:
         """The bytes of the buffer that all lanes of the mask access; else the error that nothing is decided."""
@@ -243,16 +212,16 @@ class MemoryFollower(Follower):
         """Whether local memory may hold what changes from block to block, or what is unknown."""
         return LOCAL in self.changing, LOCAL in self.data
 
-    def to_local(self, i: Instruction, address: Followed, width: int, words: Sequence[Followed]) -> None:
-        place = self.inner.access(i, "local", self.decided(address))
-        function = self.inner.memory.store("local", width)
+    def to_local(self, a: Access, words: Sequence[Followed]) -> None:
+        place = self.inner.access(Access(a.i, "local", self.decided(a.address), a.width))
+        function = self.inner.memory.store("local", a.width)
         changing, data = self.followed_local()
         contexts = self.copies()
-        if width < 4:
+        if a.width < 4:
             words = [self.settled(words[0])]
-            self.settle_words(i, self.settled(address).plain)
+            self.settle_words(a._replace(address=self.settled(a.address).plain))
         self.e.b.call(function, [*place, *(w.plain.spread().ir for w in words)])
-        if changing and width >= 4:
+        if changing and a.width >= 4:
             for axis, context in enumerate(contexts[:-1]):
                 rows = [(w.slopes[axis] if w.slopes else self.inner.const(0)).spread().ir for w in words]
                 self.e.b.call(function, [context, *place[1:], *rows])
@@ -265,32 +234,33 @@ class MemoryFollower(Follower):
             return self.inner.const(0)
         return self.inner.const(0) - self.inner.number(unknown)
 
-    def settle_words(self, i: Instruction, at: Value) -> None:
+    def settle_words(self, a: Access) -> None:
         """Words of which only a part is read or written must be the same in all blocks."""
         if LOCAL in self.changing:
-            whole = at & (0xFFFFFFFF ^ 3)
-            slopes = tuple(self.read_copy(i, context, whole, 4)[0] for context in self.copies()[:-1])
+            slopes = tuple(self.read_copy(whole(a), context)[0] for context in self.copies()[:-1])
             self.settled(Followed(self, self.inner.const(0), slopes))
 
-    def from_local(self, i: Instruction, address: Followed, width: int, signed: bool) -> tuple[Followed, ...]:
-        at = self.decided(address)
-        values = self.inner.read_memory(i, "local", at, width, signed, None)
+    def from_local(self, a: Access) -> tuple[Followed, ...]:
+        a = a._replace(address=self.decided(a.address))
+        values = self.inner.fetch(a)
         changing, data = self.followed_local()
-        if width < 4:
-            self.settle_words(i, at)
+        if a.width < 4:
+            self.settle_words(a)
         slopes: list[list[Value]] = [[] for _ in values]
         unknown: list[Value | None] = [None for _ in values]
         *axes, marks = self.copies()
-        for context in axes if changing and width >= 4 else ():
-            for rows, row in zip(slopes, self.read_copy(i, context, at, width), strict=True):
+        for context in axes if changing and a.width >= 4 else ():
+            for rows, row in zip(slopes, self.read_copy(a, context), strict=True):
                 rows.append(row)
         if data:
-            whole = at if width >= 4 else at & (0xFFFFFFFF ^ 3)
-            unknown = [row != 0 for row in self.read_copy(i, marks, whole, max(width, 4))]
+            unknown = [row != 0 for row in self.read_copy(whole(a), marks)]
         return tuple(Followed(self, v, tuple(s), u) for v, s, u in zip(values, slopes, unknown, strict=True))
 
-    def read_copy(self, i: Instruction, context: ir.Value, at: Value, width: int) -> tuple[Value, ...]:
-        function = self.inner.memory.load("local", width, False)
-        arguments = [context, *self.inner.access(i, "local", at)[1:]]
-        result = self.e.b.call(function, arguments)
-        return (self.inner.new("u", 32, LANES, result),) if width <= 4 else self.inner.results(width // 4)
+    def read_copy(self, a: Access, context: ir.Value) -> tuple[Value, ...]:
+        """The same from a copy of local memory."""
+        return self.inner.words_read(a, [context, *self.inner.access(a)[1:]])
+
+
+def whole(a: Access) -> Access:
+    """The access to the word, of which it may be only a part."""
+    return a if a.width >= 4 else a._replace(address=a.address & (0xFFFFFFFF ^ 3), width=4, signed=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Operand
-from banksim.machine.engine import Engine, Routine, Value
+from banksim.machine.engine import Access, Engine, Routine, Value
 from banksim.machine.operations import OPERATIONS
 
 Source = tuple[str, int]
@@ -179,12 +179,10 @@ class Tracer(Unfollowed):
         words = [self.raw(part, 1) for part in pairs if wide and part.kind in ("R", "UR")]
         return self.joined(*map(self.raw, o.parts), *words)
 
-    def fetch(
-        self, i: Instruction, space: str, address: Dependences, width: int, lanes: Dependences | None = None
-    ) -> tuple[Dependences, ...]:
-        if space != "barrier":  # a product's operands: those who read mbarriers so are refused by name
-            self.request(space, address, lanes)
-        return (self.read(space, address),) * max(width // 4, 1)
+    def fetch(self, a: Access) -> tuple[Dependences, ...]:
+        if a.space != "barrier":  # a product's operands: those who read mbarriers so are refused by name
+            self.request(a.space, a.address, a.lanes)
+        return (self.read(a.space, a.address),) * max(a.width // 4, 1)
 
     def request(self, space: str, *deciding: object) -> None:
         refuse(space)
@@ -202,44 +200,29 @@ class Tracer(Unfollowed):
             return address
         return address.joined(Dependences({LOCAL})) if space == "local" else self.data()
 
-    def load(self, i: Instruction, space: str, address: Dependences, width: int, to: Operand, signed: bool) -> None:
-        self.request(space, address)
-        for word in range(max(width // 4, 1)):
-            self.write(to, self.read(space, address), word)
-
-    def store(self, i: Instruction, space: str, address: Dependences, width: int, source: Operand) -> None:
-        words = [self.raw(source, word) for word in range(max(width // 4, 1))] if space == "local" else []
-        self.put(i, space, address, width, words)
+    def store(self, a: Access, source: Operand) -> None:
+        if a.space == "local":
+            super().store(a, source)
+        else:
+            self.put(a, ())
 
     def put(
         self,
-        i: Instruction,
-        space: str,
-        address: Dependences,
-        width: int,
+        a: Access,
         words: Sequence[Dependences],
-        lanes: Dependences | None = None,
         other: tuple[Dependences, str] | None = None,
         source: Dependences | None = None,
     ) -> None:
-        self.request(space, address, lanes, source, other and other[0])
-        if space == "local":
-            self.found.writes[LOCAL] = self.joined(address, *words)
+        self.request(a.space, a.address, a.lanes, source, other and other[0])
+        if a.space == "local":
+            self.found.writes[LOCAL] = self.joined(a.address, *words)
 
-    def atomic(
-        self,
-        i: Instruction,
-        space: str,
-        address: Dependences,
-        kind: str,
-        function: str,
-        values: tuple[Dependences, ...],
-        to: Operand | None,
-        lanes: Dependences | None = None,
-    ) -> None:
-        self.request(space, address, lanes)
-        if to is not None:
-            self.write_old(to, self.data(), kind.endswith("64"), None)
+    def atomic(self, a: Access, kind: str, function: str, values: tuple[Dependences, ...], to: Operand | None) -> None:
+        self.request(a.space, a.address, a.lanes)
+        if to is not None and a.width == 16:
+            self.write_words(to, [self.data()] * 4)
+        elif to is not None:
+            self.write_old(to, self.data(), a.width == 8, None)
 
 
 def refuse(space: str) -> None:

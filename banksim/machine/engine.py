@@ -10,8 +10,8 @@ the like follow the kind: `signed(v)` and `unsigned(v)` choose. A shift of the w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import ZERO_REGISTER, Instruction, Operand
@@ -29,6 +29,26 @@ PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%
 def unknown_special(name: str) -> UnsupportedError:
     called = f"%pm{name[5:]}" if name.startswith("SR_PM") else PTX_NAMES.get(name)
     return UnsupportedError(f"{called} ({name})" if called else f"special register {name}")
+
+
+class Access(NamedTuple):
+    """What each executing lane accesses, of those where `lanes` holds: 1 to 16 bytes at its address.
+
+    `space`: "global", "shared", "local", "generic", "const", or "barrier": shared memory, with no request.
+    """
+
+    i: Instruction
+    space: str
+    address: Value
+    width: int
+    lanes: Value | None = None
+    signed: bool = False
+    """What is read of 1 or 2 bytes is extended to 32 bits, with its sign if this holds."""
+
+    @property
+    def bank(self) -> int:
+        """Of constant memory."""
+        return next(o.number for o in self.i.operands if o.kind == "const")
 
 
 class Engine(ABC):
@@ -104,9 +124,13 @@ class Engine(ABC):
     @abstractmethod
     def write_predicate(self, o: Operand, v: Value) -> None: ...
 
+    def write_words(self, o: Operand, words: Iterable[Value]) -> None:
+        """Write several u32 to register `o` and those after it."""
+        for word, v in enumerate(words):
+            self.write(o, v, word)
+
     def write64(self, o: Operand, v: Value) -> None:
-        for word, part in enumerate(self.words_of(self.unsigned(v))):
-            self.write(o, part, word)
+        self.write_words(o, self.words_of(self.unsigned(v)))
 
     def write_old(self, to: Operand, v: Value, wide: bool, lanes: Value | None) -> None:
         """What an atomic found, as u32 or u64, to register `to`; to a predicate: whether it is not 0. Where `lanes`
@@ -267,53 +291,32 @@ class Engine(ABC):
     def special(self, name: str, uniform: bool) -> Value:
         """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
 
-    # ---- primitives: memory. `space`: "global", "shared", "local", "generic", "const", and "barrier":
-    # shared memory, for accesses that make no request
+    # ---- primitives: memory
     @abstractmethod
     def address(self, o: Operand, wide: bool) -> Value:
         """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
 
     @abstractmethod
-    def fetch(
-        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
-    ) -> tuple[Value, ...]:
-        """The words that executing lanes, of those where `lanes` holds, read: 1 to 16 bytes. Undefined elsewhere."""
+    def fetch(self, a: Access) -> tuple[Value, ...]:
+        """The words that are read. Undefined in other lanes."""
 
     @abstractmethod
     def put(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        width: int,
-        words: Sequence[Value],
-        lanes: Value | None = None,
-        other: tuple[Value, str] | None = None,
-        source: Value | None = None,
+        self, a: Access, words: Sequence[Value], other: tuple[Value, str] | None = None, source: Value | None = None
     ) -> None:
-        """Write 1 to 16 bytes for each executing lane, of those where `lanes` holds. `other`: (condition, one for the
-        warp; the op that the request counts as where it holds). `source`: the addresses' bits from `SOURCE_BIT` on."""
+        """Write words. `other`: (condition, one for the warp; the op that the request counts as where it holds).
+        `source`: the addresses' bits from `SOURCE_BIT` on."""
+
+    def load(self, a: Access, to: Operand) -> None:
+        """Read into register `to` and those after it."""
+        self.write_words(to, self.fetch(a))
+
+    def store(self, a: Access, source: Operand) -> None:
+        self.put(a, [self.raw(source, word) for word in range(max(a.width // 4, 1))])
 
     @abstractmethod
-    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
-        """`width` bytes a lane into register `to` and those after it; 1 and 2 bytes extended to 32 bits."""
-
-    def store(self, i: Instruction, space: str, address: Value, width: int, source: Operand) -> None:
-        self.put(i, space, address, width, [self.raw(source, word) for word in range(max(width // 4, 1))])
-
-    @abstractmethod
-    def atomic(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        kind: str,
-        function: str,
-        values: tuple[Value, ...],
-        to: Operand | None,
-        lanes: Value | None = None,
-    ) -> None:
-        """One read-modify-write a lane, lane by lane, for executing lanes, of those where `lanes` holds.
+    def atomic(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
+        """One read-modify-write a lane, lane by lane.
 
         `kind`: u32 s32 u64 s64, or one of operations/float_atomics.py. `function`: add min max inc dec and or xor exch
         cas cas_spin, or arrive (at an mbarrier; the value: arrivals and bytes to come, each in its field).

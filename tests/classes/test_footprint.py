@@ -3,6 +3,7 @@ not needed; one less, and what it writes now would be. What it reads is told too
 
 import pytest
 
+import banksim
 from banksim.classes.footprint import LOCAL, footprint
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL
@@ -10,6 +11,7 @@ from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.llvm.engine import Register
 from banksim.machine.llvm.translate import Translator
 from banksim.machine.llvm.values import Value
+from helpers.places import KERNELS
 from helpers.recorded_launches import kernels
 
 STORES = ("ST", "ATOM", "RED")
@@ -54,11 +56,13 @@ class Writes(Translator):
             self.wrong.append(f"{i.text} reads: {sorted(self.read - known)}")
 
 
-@pytest.mark.parametrize("source", ["arithmetic", "atomics", "copies", "products", "textbook", "warp"])
+@pytest.mark.parametrize(
+    "source", ["arithmetic", "atomics", "copies", "products", "textbook", "warp", "wide_atomics.cu"]
+)
 def test_what_instructions_write_is_told(source: str) -> None:
     seen: set[Form] = set()
     wrong = []
-    for kernel in kernels(source).values():
+    for kernel in (banksim.load(KERNELS / source, "sm_90") if source.endswith(".cu") else kernels(source)).values():
         writes = Writes(kernel, seen)
         writes.translate(None)
         wrong += writes.wrong

@@ -14,11 +14,6 @@ Sum = Callable[[ir.Value, ir.Value], ir.Value]
 """The sum of two floats, which are given and returned as bits."""
 
 
-def bits_of(kind: str) -> int:
-    """Of what an atomic of that kind exchanges."""
-    return 128 if kind == "b128" else 64 if kind.endswith("64") else 32
-
-
 def lane_by_lane(
     e: Emitter,
     context: ir.Value,

@@ -10,10 +10,9 @@ from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHA
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
-from banksim.machine.engine import unknown_special
+from banksim.machine.engine import Access, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.llvm import ir
-from banksim.machine.llvm.atomics import bits_of
 from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
@@ -287,51 +286,32 @@ class LLVMEngine(Routines):
         self.sites.append((i, op, width))
         return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
 
-    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
-        if space == "const":
-            bank = next(o.number for o in i.operands if o.kind == "const")
-            self.write(to, self.load_constant(bank, address, width, signed))
-            return
-        for word, v in enumerate(self.read_memory(i, space, address, width, signed, None)):
-            self.write(to, v, word)
+    def fetch(self, a: Access) -> tuple[Value, ...]:
+        if a.space == "const":
+            return (self.load_constant(a.bank, a.address, a.width, a.signed),)
+        return self.words_read(a, self.access(a))
 
-    def fetch(
-        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
-    ) -> tuple[Value, ...]:
-        return self.read_memory(i, space, address, width, False, lanes)
-
-    def read_memory(
-        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
-    ) -> tuple[Value, ...]:
-        function = self.memory.load(space, width, signed)
-        result = self.e.b.call(function, self.access(i, space, address, lanes))
-        return (self.new("u", 32, LANES, result),) if width <= 4 else self.results(width // 4)
+    def words_read(self, a: Access, arguments: Sequence[ir.Value]) -> tuple[Value, ...]:
+        result = self.e.b.call(self.memory.load(a.space, a.width, a.signed), arguments)
+        return (self.new("u", 32, LANES, result),) if a.width <= 4 else self.results(a.width // 4)
 
     def put(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        width: int,
-        words: Sequence[Value],
-        lanes: Value | None = None,
-        other: tuple[Value, str] | None = None,
-        source: Value | None = None,
+        self, a: Access, words: Sequence[Value], other: tuple[Value, str] | None = None, source: Value | None = None
     ) -> None:
         values = [v.spread().ir for v in words]
-        arguments = self.access(i, space, address, lanes)
+        arguments = self.access(a)
         if other is not None:
             condition, op = other
-            arguments[2] = self.e.b.select(condition.ir, self.memo(i, op, width), arguments[2])
+            arguments[2] = self.e.b.select(condition.ir, self.memo(a.i, op, a.width), arguments[2])
         if source is not None:
             values.append(source.spread().ir)
-        self.e.b.call(self.memory.store(space, width, source is not None), [*arguments, *values])
+        self.e.b.call(self.memory.store(a.space, a.width, source is not None), [*arguments, *values])
 
-    def access(self, i: Instruction, space: str, address: Value, lanes: Value | None = None) -> list[ir.Value]:
+    def access(self, a: Access) -> list[ir.Value]:
         """The arguments that every memory function has."""
-        context, warp, mask, pc = self.place(i, lanes)
-        memo = self.site(i) if space in ("shared", "cluster", "generic") else ir.Constant(POINTER, None)
-        words = [address] if address.bits == 32 else [self.low(address), self.high(address)]
+        context, warp, mask, pc = self.place(a.i, a.lanes)
+        memo = self.site(a.i) if a.space in ("shared", "cluster", "generic") else ir.Constant(POINTER, None)
+        words = [a.address] if a.address.bits == 32 else [self.low(a.address), self.high(a.address)]
         return [context, warp, memo, pc, mask, *(word.spread().ir for word in words)]
 
     def load_constant(self, bank: int, address: Value, width: int, signed: bool) -> Value:
@@ -345,42 +325,30 @@ class LLVMEngine(Routines):
     pc = 0
     """That of the instruction that is being translated."""
 
-    def atomic(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        kind: str,
-        function: str,
-        values: tuple[Value, ...],
-        to: Operand | None,
-        lanes: Value | None = None,
-    ) -> None:
-        bits, wanted = bits_of(kind), to is not None and not to.is_zero
+    def atomic(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
+        bits, wanted = 8 * a.width, to is not None and not to.is_zero
 
         def sum_of(old: ir.Value, v: ir.Value) -> ir.Value:
             found: ir.Value = added(self, kind, self.new("u", bits, 1, old), self.new("u", bits, 1, v)).ir
             return found
 
         float_sum = sum_of if kind in FLOATS and function == "add" else None
-        callee = self.memory.atomic(space, kind, function, wanted, float_sum)
+        callee = self.memory.atomic(a.space, kind, function, wanted, float_sum)
         given = [v.spread().ir for v in values]
         if bits == 128:
             given = [self.joined(given[n : n + 4]) for n in range(0, len(given), 4)]
-        self.e.b.call(callee, [*self.access(i, space, address, lanes), *given])
+        self.e.b.call(callee, [*self.access(a), *given])
         if to is None or not wanted:
             return None
         if bits == 128:
             old = self.e.b.load(self.scratch(RESULT), typ=FOURS, align=64)
-            for word in range(4):
-                part = self.e.b.trunc(self.e.b.lshr(old, vector([32 * word] * LANES, 128)), WORDS)
-                self.write(to, self.new("u", 32, LANES, part), word)
-            return None
+            parts = (self.e.b.trunc(self.e.b.lshr(old, vector([32 * n] * LANES, 128)), WORDS) for n in range(4))
+            return self.write_words(to, (self.new("u", 32, LANES, part) for part in parts))
         if bits == 64:
             v = self.new("u", 64, LANES, self.e.b.load(self.scratch(RESULT), typ=LONGS, align=64))
         else:
             (v,) = self.results(1)
-        return self.write_old(to, v, bits == 64, lanes)
+        return self.write_old(to, v, bits == 64, a.lanes)
 
     def joined(self, words: Sequence[ir.Value]) -> ir.Value:
         """Four words of each lane as one number, the first the lowest."""

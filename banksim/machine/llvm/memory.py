@@ -18,7 +18,7 @@ from banksim.machine import codes, doubts
 from banksim.machine.addresses import layout_of, passes_in_shared, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm import far_requests, ir, shared_requests
-from banksim.machine.llvm.atomics import Sum, bits_of, lane_by_lane
+from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
 from banksim.machine.llvm.data_movement import extended, interleaved, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
@@ -26,6 +26,7 @@ from banksim.machine.llvm.even_requests import EvenRequest
 from banksim.machine.llvm.memory_call import COMMON, MemoryCall, Place, arguments_of, taken
 from banksim.machine.llvm.scratch import ADDRESSES
 from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, splat, vector
+from banksim.machine.operations.loads_and_stores import bytes_of
 from banksim.machine.state import CLUSTER, CONTEXT, MEMO, WARP
 
 FAULT_OF = {
@@ -113,7 +114,7 @@ class MemoryFunctions:
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
         what an addition of floats computes."""
-        bits = bits_of(kind)
+        bits = 8 * bytes_of(kind)
         operand = ir.VectorType(INT[bits], LANES)
         sums = function == "add" and float_sum is None and not wanted
         use = (ADDED_LONG if bits == 64 else ADDED) if sums else READ | WRITTEN

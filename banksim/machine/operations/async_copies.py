@@ -4,7 +4,7 @@ They are simulated as if each were done at once: a program that waits for its co
 """
 
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations.loads_and_stores import CACHE, width
 from banksim.machine.operations.table import operation
 from banksim.machine.operations.warp import alike_lanes
@@ -22,7 +22,7 @@ def copy(x: Engine, i: Instruction) -> None:
     if "ZFILL" in i.modifiers:
         words = part(x, i, address, size, reads)
     else:
-        words = x.fetch(i, "global", address, size, reads)
+        words = x.fetch(Access(i, "global", address, size, reads))
         if reads is not None:
             words = tuple(x.where(reads, v, x.const(0)) for v in words)
     other, aligned = None, x.low(address) - (x.low(address) & size - 1)
@@ -36,7 +36,7 @@ def copy(x: Engine, i: Instruction) -> None:
         bits = bits | x.where(reads, x.const(0), x.const(UNREAD))
     elif reads is not None:
         other = x.ballot(reads) != x.active(), "cp_async_gather"
-    x.put(i, "shared", x.address(to, False), size, words, other=other, source=bits)
+    x.put(Access(i, "shared", x.address(to, False), size), words, other, source=bits)
 
 
 def first_of_line(x: Engine, address: Value) -> Value:
@@ -54,6 +54,6 @@ def part(x: Engine, i: Instruction, address: Value, size: int, reads: Value | No
         there = missing < size - n
         if reads is not None:
             there = there & reads
-        (byte,) = x.fetch(i, "global", start + n, 1, there)
+        (byte,) = x.fetch(Access(i, "global", start + n, 1, there))
         words[n // 4] = words[n // 4] | x.where(there, byte, x.const(0)) << 8 * (n % 4)
     return tuple(words)

@@ -7,8 +7,8 @@ waits for them, as it must, sees no difference. Counters report none of them; `b
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.bulk_calls import REDUCTIONS
-from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.mbarriers import changed
+from banksim.machine.engine import Access, Engine, Value
+from banksim.machine.operations.mbarriers import arrive, changed
 from banksim.machine.operations.table import operation, which
 from banksim.machine.tensor_maps import AXES
 
@@ -36,7 +36,7 @@ def bulk_copy(x: Engine, i: Instruction) -> None:
     copy(x, i, "copy_in", x.address(to, False), x.address(source, True), size)
     first = x.lane() == x.first(x.lane())
     change = changed(x, size, 0, "-R")
-    return x.atomic(i, "barrier", x.raw(to.parts[0], 1), "u64", "arrive", (change,), None, first)
+    return arrive(x, i, x.raw(to.parts[0], 1), change, lanes=first)
 
 
 @operation("UBLKRED", f"G S {' '.join(REDUCTIONS)} 64 U32 S32 U64 S64 F16 BF16 F32 F64 RN")
@@ -70,7 +70,7 @@ def to_cluster(x: Engine, i: Instruction, name: str, size: Value, mask: Value) -
 
 def note(x: Engine, i: Instruction, shared: Value) -> None:
     """The request, which has no count."""
-    x.fetch(i, "shared", shared, UNIT, x.lane() == x.first(x.lane()))
+    x.fetch(Access(i, "shared", shared, UNIT, x.lane() == x.first(x.lane())))
 
 
 # ---- tensors

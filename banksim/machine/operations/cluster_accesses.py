@@ -3,9 +3,9 @@ red.async). They are simulated as if each were done at once; how many transactio
 """
 
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Engine, Value
-from banksim.machine.operations.loads_and_stores import atomic_kind, function, memory_operand, width
-from banksim.machine.operations.mbarriers import changed
+from banksim.machine.engine import Access, Engine, Value
+from banksim.machine.operations.loads_and_stores import atomic_kind, bytes_of, function, memory_operand, width
+from banksim.machine.operations.mbarriers import arrive, changed
 from banksim.machine.operations.table import operation
 from banksim.requests.opcodes import FUNCTIONS
 
@@ -20,7 +20,7 @@ def ends(x: Engine, i: Instruction) -> tuple[Value, Value]:
 @operation("STAS", "64 128")
 def store(x: Engine, i: Instruction) -> None:
     address, barrier = ends(x, i)
-    x.store(i, "cluster", address, width(i), i.operands[-1])
+    x.store(Access(i, "cluster", address, width(i)), i.operands[-1])
     complete(x, i, barrier, width(i))
 
 
@@ -28,11 +28,11 @@ def store(x: Engine, i: Instruction) -> None:
 def reduce(x: Engine, i: Instruction) -> None:
     address, barrier = ends(x, i)
     kind, source = atomic_kind(i), i.operands[-1]
-    value = x.wide(source) if kind.endswith("64") else x.value(source)
-    x.atomic(i, "cluster", address, kind, function(i).lower(), (value,), None)
-    complete(x, i, barrier, 8 if kind.endswith("64") else 4)
+    size = bytes_of(kind)
+    value = x.wide(source) if size == 8 else x.value(source)
+    x.atomic(Access(i, "cluster", address, size), kind, function(i).lower(), (value,), None)
+    complete(x, i, barrier, size)
 
 
 def complete(x: Engine, i: Instruction, barrier: Value, size: int) -> None:
-    change = changed(x, x.const(0), 0, -size)
-    x.atomic(i, "barrier", barrier, "u64", "arrive", (change,), None)
+    arrive(x, i, barrier, changed(x, x.const(0), 0, -size))

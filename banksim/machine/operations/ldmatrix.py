@@ -7,7 +7,7 @@ matrix those rows' halves of column l / 4 (PTX ISA, ldmatrix and stmatrix).
 from collections.abc import Sequence
 
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.table import operation
 from banksim.requests.kinds import LANES
@@ -43,7 +43,7 @@ def load_matrices(x: Engine, i: Instruction) -> None:
     """Row r of matrix m lies where lane 8·m + r says."""
     to, count, lane = i.operands[0], matrices(i), x.lane()
     address = x.address(memory_operand(i), False)
-    words = x.fetch(i, "shared", address, WIDTH, lane < ROWS * count)
+    words = x.fetch(Access(i, "shared", address, WIDTH, lane < ROWS * count))
     for m in range(count):
         if transposed(i):
             column, v = lane >> 2, x.const(0)
@@ -75,7 +75,7 @@ def store_matrices(x: Engine, i: Instruction) -> None:
             holder = [4 * (n % ROWS) + w for n in range(LANES)]
             v = choose(x, lane >> 3, [x.permute(r, holder) for r in registers])
         words.append(v)
-    x.put(i, "shared", address, WIDTH, words, lane < ROWS * count)
+    x.put(Access(i, "shared", address, WIDTH, lane < ROWS * count), words)
 
 
 @operation("MOVM", "16 MT88")

@@ -6,7 +6,7 @@ from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations.float_atomics import check_float
 from banksim.machine.operations.table import operation, which
 from banksim.requests import opcodes
@@ -66,6 +66,11 @@ def atomic_kind(i: Instruction) -> str:
     return "u64" if i.modifiers & {"64", "U64"} else "u32"
 
 
+def bytes_of(kind: str) -> int:
+    """What an atomic of that kind exchanges."""
+    return 16 if kind == "b128" else 8 if kind.endswith("64") else 4
+
+
 def request(i: Instruction) -> tuple[str, int] | None:
     """(op of `banksim.requests.kinds.OPS`, bytes a lane) of an instruction that may access shared memory."""
     if i.name == "ATOM" and is_refused(i) and atomic_kind(i) in ("u64", "s64"):
@@ -100,7 +105,7 @@ def load(x: Engine, i: Instruction) -> None:
     if to.kind != "R":
         raise UnsupportedError("a load with a predicate result")
     space, address = location(x, i)
-    x.load(i, space, address, width(i), to, is_signed(i))
+    x.load(Access(i, space, address, width(i), signed=is_signed(i)), to)
 
 
 @operation("LDG", f"{LOADS} {WIDE}")
@@ -110,7 +115,7 @@ def load_global(x: Engine, i: Instruction) -> None:
         return load(x, i)
     upper, lower, at = i.operands
     address = x.address(at, True)
-    halves = [x.fetch(i, "global", address + start, 16) for start in (0, 16)]
+    halves = [x.fetch(Access(i, "global", address + start, 16)) for start in (0, 16)]
     for o, words in zip((lower, upper), halves, strict=True):
         for n, v in enumerate(words):
             x.write(o, v, n)
@@ -120,7 +125,7 @@ def load_global(x: Engine, i: Instruction) -> None:
 @operation("STS STL ST", STORES)
 def store(x: Engine, i: Instruction) -> None:
     space, address = location(x, i)
-    x.store(i, space, address, width(i), i.operands[-1])
+    x.store(Access(i, space, address, width(i)), i.operands[-1])
 
 
 @operation("STG", f"{STORES} {WIDE}")
@@ -131,7 +136,7 @@ def store_global(x: Engine, i: Instruction) -> None:
     at, *halves = i.operands
     address = x.address(at, True)
     for start, o in zip((0, 16), halves, strict=True):
-        x.put(i, "global", address + start, 16, [x.raw(o, word) for word in range(4)])
+        x.store(Access(i, "global", address + start, 16), o)
     return None
 
 
@@ -143,7 +148,7 @@ def load_constant(x: Engine, i: Instruction) -> None:
             x.write(to, v, word)
         return None
     if any(o.kind != "imm" for o in source.parts):
-        return x.load(i, "const", x.address(source, False), width(i), to, is_signed(i))
+        return x.load(Access(i, "const", x.address(source, False), width(i), signed=is_signed(i)), to)
     at, bits = sum(o.number for o in source.parts), 8 * width(i)
     word = x.raw(replace(source, parts=(Operand("imm", at & ~3),)))
     v = word << (32 - bits - 8 * (at & 3))
@@ -189,7 +194,7 @@ def atomic(x: Engine, i: Instruction) -> None:
         shared = x.high(address) == SHARED_WINDOW >> 32
         if request(i) == ("probe", 8):
             own = x.low(address) >> codes.RANK_BIT == x.special("SR_CgaCtaId", True)
-            x.fetch(i, "generic", address, 8, shared & own)
+            x.fetch(Access(i, "generic", address, 8, shared & own))
         done = done & ~shared
     perform(x, i, name, result(i), done)
     return x.write_predicate(flag, done)
@@ -209,10 +214,12 @@ def perform(x: Engine, i: Instruction, name: str, to: Operand | None, lanes: Val
     operands = i.operands[i.operands.index(memory_operand(i)) + 1 :]
     if kind == "b128":
         words = tuple(x.raw(o, n) for o in operands for n in range(4))
-        return x.atomic(i, space, address, kind, name, words, to, lanes)
-    read = x.wide if kind.endswith("64") else x.value
+        return x.atomic(Access(i, space, address, 16, lanes), kind, name, words, to)
+    size = bytes_of(kind)
+    read = x.wide if size == 8 else x.value
     for word in range(next((n for name, n in VECTORS.items() if name in i.modifiers), 1)):
         values = tuple(x.raw(o, word) if word else read(o) for o in operands) or (x.const(1),)
         part = replace(to, number=to.number + word) if to is not None else None
-        x.atomic(i, space, address + 4 * word if word else address, kind, name, values, part, lanes)
+        one = Access(i, space, address + 4 * word if word else address, size, lanes)
+        x.atomic(one, kind, name, values, part)
     return None

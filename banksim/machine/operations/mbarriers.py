@@ -6,9 +6,9 @@ bytes still to come. The hardware's counters report no request for any of these 
 """
 
 from banksim.errors import UnsupportedError
-from banksim.kernels.kernel import Instruction
+from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.table import operation, which
 
@@ -27,7 +27,7 @@ def try_wait(i: Instruction) -> bool:
 
 def over(x: Engine, i: Instruction) -> Value:
     """Whether the phase has ended whose parity is the top bit of the operand."""
-    _, high = x.fetch(i, "barrier", x.address(memory_operand(i), False), 8)
+    _, high = x.fetch(Access(i, "barrier", x.address(memory_operand(i), False), 8))
     return (high ^ x.raw(i.operands[-1])) >> 31 != 0
 
 
@@ -39,14 +39,14 @@ def transact(x: Engine, i: Instruction) -> None:
     address = x.address(at, False)
     match which(i, ("EXCH", "ARRIVE", "PHASECHK")):
         case "EXCH" if to.is_zero:
-            return x.atomic(i, "barrier", address, "u64", "exch", (x.wide(source),), None)
+            return x.atomic(Access(i, "barrier", address, 8), "u64", "exch", (x.wide(source),), None)
         case "ARRIVE":
             value = x.value(source)
             arrivals, bytes_ = FORMS[which(i, tuple(filter(None, FORMS)))]
             change = changed(x, value, arrivals, bytes_)
             if "OPTOUT" in i.modifiers:  # and as many fewer are expected from then on
                 change = change | (change & codes.PENDING) >> 42
-            return x.atomic(i, "barrier", address, "u64", "arrive", (change,), None if to.is_zero else to)
+            return arrive(x, i, address, change, None if to.is_zero else to)
         case "PHASECHK":
             return x.write_predicate(to, over(x, i))
     raise UnsupportedError(f"the form {i.opcode}")
@@ -56,7 +56,13 @@ def transact(x: Engine, i: Instruction) -> None:
 def arrive_with_copies(x: Engine, i: Instruction) -> None:
     arrivals, bytes_ = COMPLETED[which(i, tuple(COMPLETED))]
     change = changed(x, x.const(0), arrivals, bytes_)
-    x.atomic(i, "barrier", x.address(i.operands[0], False), "u64", "arrive", (change,), None)
+    arrive(x, i, x.address(i.operands[0], False), change)
+
+
+def arrive(
+    x: Engine, i: Instruction, at: Value, change: Value, to: Operand | None = None, lanes: Value | None = None
+) -> None:
+    x.atomic(Access(i, "barrier", at, 8, lanes), "u64", "arrive", (change,), to)
 
 
 def changed(x: Engine, value: Value, arrivals: int | str, bytes_: int | str) -> Value:

@@ -6,7 +6,7 @@ the nearest element (PTX ISA, "Surface Instructions").
 
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations import texels
 from banksim.machine.operations.loads_and_stores import CACHE, is_signed, memory_operand, width
 from banksim.machine.operations.table import operation, which
@@ -51,7 +51,7 @@ def located(x: Engine, i: Instruction, size: int) -> tuple[Value, Value]:
 def load(x: Engine, i: Instruction) -> None:
     size = width(i)
     address, lanes = located(x, i, size)
-    for n, v in enumerate(x.fetch(i, "global", address, size, lanes)):
+    for n, v in enumerate(x.fetch(Access(i, "global", address, size, lanes))):
         word = x.where(lanes, v, x.const(0))
         if is_signed(i):
             word = x.unsigned(x.signed(word << 32 - 8 * size) >> 32 - 8 * size)
@@ -62,8 +62,7 @@ def load(x: Engine, i: Instruction) -> None:
 def store(x: Engine, i: Instruction) -> None:
     size = width(i)
     address, lanes = located(x, i, size)
-    source = i.operands[1]
-    x.put(i, "global", address, size, [x.raw(source, n) for n in range(max(size // 4, 1))], lanes)
+    x.store(Access(i, "global", address, size, lanes), i.operands[1])
 
 
 @operation("SURED", f"D BA {FORMS} {' '.join(ATOMICS)} U32 S32 64 U64 S64 TRAP IGN {CACHE}")
@@ -73,4 +72,5 @@ def reduce(x: Engine, i: Instruction) -> None:
         raise UnsupportedError(f"the form {i.opcode}")
     address, lanes = located(x, i, 4)
     kind = "s32" if "S32" in i.modifiers else "u32"
-    x.atomic(i, "global", address, kind, which(i, ATOMICS).lower(), (x.value(i.operands[1]),), None, lanes)
+    one = Access(i, "global", address, 4, lanes)
+    x.atomic(one, kind, which(i, ATOMICS).lower(), (x.value(i.operands[1]),), None)

@@ -15,7 +15,7 @@ word    of a descriptor
 from dataclasses import dataclass
 
 from banksim.kernels.kernel import Instruction
-from banksim.machine.engine import Engine, Value
+from banksim.machine.engine import Access, Engine, Value
 from banksim.machine.operations.half import FLOAT16, from_half, to_half
 
 FIELDS = {
@@ -60,7 +60,9 @@ class Descriptor:
 
 def descriptor(x: Engine, i: Instruction, handle: Value) -> Descriptor:
     address = x.zext(handle) << 32
-    words = [word for at in range(0, 4 * DESCRIPTOR_WORDS, 16) for word in x.fetch(i, "global", address + at, 16)]
+    words = [
+        word for at in range(0, 4 * DESCRIPTOR_WORDS, 16) for word in x.fetch(Access(i, "global", address + at, 16))
+    ]
     return Descriptor(tuple(words))
 
 
@@ -81,7 +83,7 @@ def channels(x: Engine, i: Instruction, d: Descriptor, place: tuple[Value, ...],
     words: list[Value] = [x.const(0)] * CHANNELS
     for width in (1, 2, 4, 8, 16):
         those = whole == width
-        for n, word in enumerate(x.fetch(i, "global", address, width, those & inside)):
+        for n, word in enumerate(x.fetch(Access(i, "global", address, width, those & inside))):
             words[n] = x.where(those, word, words[n])
     unused = 32 - of_channel * 8
     found = []

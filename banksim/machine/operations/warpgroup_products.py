@@ -15,7 +15,7 @@ from typing import NamedTuple
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
-from banksim.machine.engine import Engine, Routine, Value
+from banksim.machine.engine import Access, Engine, Routine, Value
 from banksim.machine.operations.matrix_product import bit_product, byte_product, float_product
 from banksim.machine.operations.table import operation, which
 
@@ -86,10 +86,10 @@ def word(x: Engine, i: Instruction, t: Tile, row: Value, number: int) -> Value:
     """The fragment's register of a row: 4 bytes at byte 4·t (number 0) or 16 behind (1), t the lane's place in four."""
     four = (x.lane() & 3) * 4
     if not t.across:
-        (v,) = x.fetch(i, "barrier", place(x, t, row, four + number * PIECE), 4)
+        (v,) = x.fetch(Access(i, "barrier", place(x, t, row, four + number * PIECE), 4))
         return v
     k = (x.lane() & 3) * 2 + 8 * number
-    (low,), (high,) = (x.fetch(i, "barrier", place(x, t, row, k + n), 2) for n in (0, 1))
+    (low,), (high,) = (x.fetch(Access(i, "barrier", place(x, t, row, k + n), 2)) for n in (0, 1))
     return low | high << 16
 
 
@@ -108,7 +108,7 @@ def note(x: Engine, i: Instruction, tiles: Sequence[tuple[Tile, int]], warp: Val
                 there = place(x, t, row + (x.lane() & 7), half * PIECE)
             address = x.where(number < before, address, there)
             before += rows // CORE * 2
-        x.fetch(i, "shared", address, PIECE, number < total)
+        x.fetch(Access(i, "shared", address, PIECE, number < total))
 
 
 def multiply(x: Engine, i: Instruction, counts: Sequence[int], routine: Routine, sign: int = 0) -> None:

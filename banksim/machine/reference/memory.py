@@ -13,7 +13,7 @@ from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes, doubts, faults
 from banksim.machine.addresses import layout_of, passes_in_shared
 from banksim.machine.driver_calls import Host, Refusal
-from banksim.machine.engine import Value, unknown_special
+from banksim.machine.engine import Access, Value, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.mbarrier_words import arrived
 from banksim.machine.operations.float_atomics import FLOATS, added
@@ -66,45 +66,41 @@ class MemoryEngine(NumpyEngine):
         """The executing lanes; if `lanes` is given, only those for which it holds."""
         return self.executing.copy() if lanes is None else self.executing & lanes
 
-    def places(
-        self, space: str, address: Value, width: int, lanes: Value | None = None
-    ) -> Iterator[tuple[int, Bytes, int]]:
+    def places(self, a: Access) -> Iterator[tuple[int, Bytes, int]]:
         """(lane, the memory that it addresses, offset) for each lane that executes, in order; but lanes whose addresses
         have the same upper word come together. May raise Fault."""
-        address = np.broadcast_to(address, LANES)
-        active = np.flatnonzero(self.those(lanes)).tolist()
-        if space in ("global", "generic", NO_LOCAL):
-            upper = [int(a) >> 32 for a in address]
+        address = np.broadcast_to(a.address, LANES)
+        active = np.flatnonzero(self.those(a.lanes)).tolist()
+        if a.space in ("global", "generic", NO_LOCAL):
+            upper = [int(at) >> 32 for at in address]
             first = {upper[lane]: lane for lane in reversed(active)}
             active.sort(key=lambda lane: first[upper[lane]])
         for lane in active:
             at = int(address[lane])
-            where, memory, offset = self.find(space, at, int(lane))
+            where, memory, offset = self.find(a.space, at, int(lane))
             start, end = 0, len(memory)
             if where == "shared":
                 start, end = self.block.shared_start, min(end, self.launch.shared_bytes)
-            if not start <= offset <= end - width and where == "shared" and passes_in_shared(self.launch.kernel):
+            if not start <= offset <= end - a.width and where == "shared" and passes_in_shared(self.launch.kernel):
                 doubts.add(self.launch.doubts, [(self.instruction.pc, doubts.OUTSIDE)])
                 start, end = 0, len(memory)
-            if offset % width or not start <= offset <= end - width:
+            if offset % a.width or not start <= offset <= end - a.width:
                 raise self.fault(OUT_OF[where], int(lane), at if where == "global" else at & FULL_MASK)
             yield int(lane), memory, offset
 
-    def together(
-        self, space: str, address: Value, width: int, lanes: Value | None
-    ) -> tuple[npt.NDArray[np.intp], Bytes, npt.NDArray[np.int64]] | None:
+    def together(self, a: Access) -> tuple[npt.NDArray[np.intp], Bytes, npt.NDArray[np.int64]] | None:
         """The lanes that execute, the one memory that they address, and their offsets: what `places` gives, at once.
         None where they address several, or one addresses none."""
-        active = np.flatnonzero(self.those(lanes))
+        active = np.flatnonzero(self.those(a.lanes))
         if not len(active):
             return None
-        at = np.broadcast_to(address, LANES)[active]
-        where, memory, offset = self.find(space, int(at[0]), int(active[0]))
+        at = np.broadcast_to(a.address, LANES)[active]
+        where, memory, offset = self.find(a.space, int(at[0]), int(active[0]))
         start, end = 0, len(memory)
         if where == "shared":
             start, end = self.block.shared_start, min(end, self.launch.shared_bytes)
         offsets = at.astype(np.int64) - at[:1].astype(np.int64) + offset
-        inside = where != "local" and ((offsets >= start) & (offsets <= end - width) & (offsets % width == 0)).all()
+        inside = where != "local" and ((offsets >= start) & (offsets <= end - a.width) & (offsets % a.width == 0)).all()
         return (active, memory, offsets) if inside else None
 
     def find(self, space: str, at: int, lane: int) -> tuple[str, Bytes, int]:
@@ -131,116 +127,75 @@ class MemoryEngine(NumpyEngine):
         what = faults.located(what, i) if placed else what
         return Fault(f"{name}: {what}, block {block}, warp {self.index}, lane {lane}")
 
-    def note(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        lanes: Value | None = None,
-        kind: tuple[str, int] | None = None,
-    ) -> None:
+    def note(self, a: Access, kind: tuple[str, int] | None = None) -> None:
         """Record the request (of that op and width, or as the instruction says) that lanes make to shared memory."""
-        address = np.broadcast_to(address, LANES)
-        asking = self.those(lanes)
-        if space == "generic":
+        address = np.broadcast_to(a.address, LANES)
+        asking = self.those(a.lanes)
+        if a.space == "generic":
             asking &= address >> 32 == SHARED_WINDOW >> 32
-        asked = kind or request(i)
-        if asked is None or space not in ("shared", "cluster", "generic") or not asking.any():
+        asked = kind or request(a.i)
+        if asked is None or a.space not in ("shared", "cluster", "generic") or not asking.any():
             return
         offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
         own = np.uint32(self.block.rank << codes.RANK_BIT)
         others = (offsets >> codes.RANK_BIT != self.block.rank) & asking
-        if others.any() and space != "shared":
+        if others.any() and a.space != "shared":
             asked = remote(asked[0], own=others.sum() < asking.sum()), asked[1]
         else:
             offsets[asking] -= own
         self.block.outcome.requests.append(
-            Request(i.pc, *asked, mask_of(asking), offsets, self.block.number, self.index)
+            Request(a.i.pc, *asked, mask_of(asking), offsets, self.block.number, self.index)
         )
 
     # ---- loads, stores, atomics
-    def load(self, i: Instruction, space: str, address: Value, width: int, to: Operand, signed: bool) -> None:
-        if space == "const":
-            bank = next(o.number for o in i.operands if o.kind == "const")
-            return self.write(to, self.constant_bytes(bank, address, width, signed))
-        for word, row in enumerate(self.rows(i, space, address, width, signed, None)):
-            self.write(to, row, word)
-        return None
-
-    def fetch(
-        self, i: Instruction, space: str, address: Value, width: int, lanes: Value | None = None
-    ) -> tuple[Value, ...]:
-        return tuple(self.rows(i, space, address, width, False, lanes))
-
-    def rows(
-        self, i: Instruction, space: str, address: Value, width: int, signed: bool, lanes: Value | None
-    ) -> npt.NDArray[np.uint32]:
-        """What lanes read, one row for each word."""
-        rows = np.zeros((max(width // 4, 1), LANES), np.uint32)
-        kind = np.dtype(f"{'i' if signed else 'u'}{min(width, 4)}")
-        if at_once := self.together(space, address, width, lanes):
+    def fetch(self, a: Access) -> tuple[Value, ...]:
+        if a.space == "const":
+            return (self.constant_bytes(a.bank, a.address, a.width, a.signed),)
+        rows = np.zeros((max(a.width // 4, 1), LANES), np.uint32)
+        kind = np.dtype(f"{'i' if a.signed else 'u'}{min(a.width, 4)}")
+        if at_once := self.together(a):
             active, memory, offsets = at_once
-            found = memory[offsets[:, None] + np.arange(width)].view(kind)
+            found = memory[offsets[:, None] + np.arange(a.width)].view(kind)
             rows[:, active] = found.astype(np.int64).T & FULL_MASK
         else:
-            for lane, memory, offset in self.places(space, address, width, lanes):
-                rows[:, lane] = memory[offset : offset + width].view(kind).astype(np.int64) & FULL_MASK
-        self.note(i, space, address, lanes)
-        return rows
+            for lane, memory, offset in self.places(a):
+                rows[:, lane] = memory[offset : offset + a.width].view(kind).astype(np.int64) & FULL_MASK
+        self.note(a)
+        return tuple(rows)
 
     def put(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        width: int,
-        words: Sequence[Value],
-        lanes: Value | None = None,
-        other: tuple[Value, str] | None = None,
-        source: Value | None = None,
+        self, a: Access, words: Sequence[Value], other: tuple[Value, str] | None = None, source: Value | None = None
     ) -> None:
         """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
         content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
-        part = 128 // max(width, 4)
-        if at_once := self.together(space, address, width, lanes):
+        part = 128 // max(a.width, 4)
+        if at_once := self.together(a):
             active, memory, offsets = at_once
             order = np.lexsort((-active, active // part))  # of what is written to one place, the last stays
-            memory[offsets[order, None] + np.arange(width)] = content[active[order], :width]
+            memory[offsets[order, None] + np.arange(a.width)] = content[active[order], : a.width]
         else:
-            found = sorted(self.places(space, address, width, lanes), key=lambda one: (one[0] // part, -one[0]))
+            found = sorted(self.places(a), key=lambda one: (one[0] // part, -one[0]))
             for lane, memory, offset in found:
-                memory[offset : offset + width] = content[lane, :width]
-        kind = (other[1], width) if other is not None and other[0] else None
+                memory[offset : offset + a.width] = content[lane, : a.width]
+        kind = (other[1], a.width) if other is not None and other[0] else None
         own = np.uint32(self.block.rank << codes.RANK_BIT)
-        self.note(i, space, address if source is None else (address - own | source) + own, lanes, kind)
+        self.note(a if source is None else a._replace(address=(a.address - own | source) + own), kind)
 
-    def atomic(
-        self,
-        i: Instruction,
-        space: str,
-        address: Value,
-        kind: str,
-        function: str,
-        values: tuple[Value, ...],
-        to: Operand | None,
-        lanes: Value | None = None,
-    ) -> None:
+    def atomic(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
+        reached = a._replace(space=NO_LOCAL) if a.space == "generic" and a.width >= 8 else a
         if kind == "b128":
-            return self.wide_atomic(
-                i, space, address, function, np.stack([np.broadcast_to(v, LANES) for v in values]), to
-            )
+            return self.wide_atomic(reached, function, np.stack([np.broadcast_to(v, LANES) for v in values]), to)
         dtype = np.dtype(KINDS[kind])
         unsigned = np.dtype(f"u{dtype.itemsize}")
         operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
         tried: set[tuple[int, int]] = set()
-        reached = NO_LOCAL if space == "generic" and dtype.itemsize == 8 else space
-        for lane, memory, offset in self.places(reached, address, dtype.itemsize, lanes):
-            cell = memory[offset : offset + dtype.itemsize].view(dtype)
+        for lane, memory, offset in self.places(reached):
+            cell = memory[offset : offset + a.width].view(dtype)
             old, mine = cell[0], [v[lane] for v in operands]
             before[lane] = cell.view(unsigned)[0]
             if function == "cas_spin":
-                bank = (lane // 16 if dtype.itemsize == 8 else 0, offset // 4 % 32)
+                bank = (lane // 16 if a.width == 8 else 0, offset // 4 % 32)
                 before[lane] = bank not in tried and old == mine[0]
                 if memory is self.block.shared:  # other blocks' memory lets no lane fail that meets another
                     tried.add(bank)
@@ -249,25 +204,22 @@ class MemoryEngine(NumpyEngine):
                 cell[0] = added(self, kind, old, mine[0])
             else:
                 cell[0] = dtype.type(UPDATES[function](old, *mine))
-        self.note(i, space, address, lanes)
+        self.note(a)
         if to is None or to.is_zero:
             return None
-        return self.write_old(to, before, dtype.itemsize == 8, lanes)
+        return self.write_old(to, before, a.width == 8, a.lanes)
 
-    def wide_atomic(
-        self, i: Instruction, space: str, address: Value, function: str, words: Value, to: Operand | None
-    ) -> None:
+    def wide_atomic(self, a: Access, function: str, words: Value, to: Operand | None) -> None:
         """An exchange of 16 bytes by lanes' four words, or for them where memory holds the four before."""
         before = np.zeros((4, LANES), np.uint32)
-        for lane, memory, offset in self.places(NO_LOCAL if space == "generic" else space, address, 16, None):
+        for lane, memory, offset in self.places(a):
             cell = memory[offset : offset + 16].view(np.uint32)
             before[:, lane] = cell
             if function == "exch" or (cell == words[:4, lane]).all():
                 cell[:] = words[-4:, lane]
-        self.note(i, space, address)
+        self.note(a)
         if to is not None:
-            for word, row in enumerate(before):
-                self.write(to, row, word)
+            self.write_words(to, before)
 
     # ---- the host
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
