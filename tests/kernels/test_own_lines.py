@@ -21,8 +21,6 @@ from banksim.system.source_files import is_library
 from helpers.commands import out_of
 from helpers.places import KERNELS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE, SCAN = KERNELS / "own_lines.cu", KERNELS / "own_cub.cu"
 
 

@@ -15,8 +15,6 @@ from helpers.commands import err_of, out_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS, loaded
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "clusters.cu"
 
 

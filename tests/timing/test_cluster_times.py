@@ -13,8 +13,6 @@ from banksim.errors import Fault
 from helpers.places import H200, loaded
 from machine.test_clusters import kernels
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 NUMBERS = np.arange(64 * 24, dtype=np.int32)
 LAUNCHES: dict[str, tuple[Any, int, list[Any], dict[str, Any]]] = {
     "passed_on": ((6, 4), 64, [np.zeros(64 * 24, np.int32), NUMBERS], {}),

@@ -13,8 +13,6 @@ from banksim.report.text.races import report
 from helpers.places import KERNELS, loaded
 from helpers.planted_races import marked
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "cluster_races.cu"
 MARKED = marked(FILE, r"(?:KERNEL\(|template <bool \w+> DEVICE void )(\w+?)(?:_by)?[()]")
 CLEAN = ("ring", "blocks_alone", "work_between", "histogram", "mailbox", "letters", "multicast")
