@@ -4,8 +4,8 @@
 
 Prints, in millions of requests a second, the median of nine runs after one that compiles, and the same by the time that
 the process had a core, which other programs of the machine change less. Inputs are ready-made uint32 arrays, as a trace
-holds them, unless the name says more. The last lines read the same addresses and do nothing else: `numpy.sum` of their
-bytes as uint64, alone and on all cores.
+holds them, unless the name says more. `numpy.sum` reads addresses of 4 bytes as uint64 and does nothing else, alone and
+on all cores; of a replay the last column is its speed beside the latter's.
 """
 
 import os
@@ -52,8 +52,8 @@ def inputs(n: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def show(name: str, run: Callable[[], object], n: int) -> float:
-    """Print millions of requests a second, and the same by the time on a core; the first is returned."""
+def show(name: str, run: Callable[[], object], n: int, beside: float | None = None) -> float:
+    """Print millions of requests a second, which are returned, by the time on a core, and as a part of `beside`."""
     run()
     wall, busy = [], []
     for _ in range(RUNS):
@@ -61,8 +61,9 @@ def show(name: str, run: Callable[[], object], n: int) -> float:
         run()
         wall.append(time.perf_counter() - start)
         busy.append(time.process_time() - began)
-    print(f"{name:36} {n / median(wall) / 1e6:12.1f} {n / median(busy) / 1e6:12.1f}")
-    return n / median(wall) / 1e6
+    speed = n / median(wall) / 1e6
+    print(f"{name:36} {speed:12.1f} {n / median(busy) / 1e6:12.1f}" + (f" {speed / beside:12.2f}" if beside else ""))
+    return speed
 
 
 def main(n: int) -> None:
@@ -71,22 +72,20 @@ def main(n: int) -> None:
     cases = inputs(n)
     for name, arguments in cases.items():
         show(name, lambda given=arguments: banksim.transactions(**given), n)  # type: ignore[misc]
-    print("\nreplay, 50 sites, 64 warps")
-    row = np.arange(n)
-    place = {"site": row % 50, "block": row // 3200, "warp": row // 50 % 64}
-    speeds = []
-    for name, given in cases.items():
-        if given["address"].dtype == np.uint32:
-            columns = {"op": "ld", "width": 4, "mask": FULL_MASK} | given | place
-            trace = Trace.from_arrays(**columns)
-            speeds.append(show(name, lambda trace=trace: banksim.replay(trace), n))  # type: ignore[misc]
     print("\nreading only")
     words = cases["4 bytes, free of conflicts"]["address"].view(np.uint64)
     show("numpy.sum", words.sum, n)
     with ThreadPoolExecutor(cores()) as pool:
         parts = np.array_split(words, 8 * cores())
         most = show("numpy.sum on all cores", lambda: [*pool.map(np.sum, parts)], n)
-    print(f"\nreplay free of conflicts: {speeds[0] / most:.2f} of the speed of reading on all cores")
+    print(f"\n{'replay, 50 sites, 64 warps':36} M requests/s   of one core   of reading")
+    row = np.arange(n)
+    place = {"site": row % 50, "block": row // 3200, "warp": row // 50 % 64}
+    for name, given in cases.items():
+        if given["address"].dtype == np.uint32:
+            columns = {"op": "ld", "width": 4, "mask": FULL_MASK} | given | place
+            trace = Trace.from_arrays(**columns)
+            show(name, lambda trace=trace: banksim.replay(trace), n, most)  # type: ignore[misc]
 
 
 if __name__ == "__main__":
