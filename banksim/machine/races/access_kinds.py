@@ -17,26 +17,6 @@ from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
 from banksim.machine.operations.loads_and_stores import function, memory_operand, request, result
 from banksim.machine.races import records
-from banksim.machine.races.records import (
-    ARRIVE,
-    BULK,
-    COPIES_ARRIVE,
-    COPY,
-    EXCHANGE,
-    FLAG_READ,
-    FLAG_WRITE,
-    MULTIPLY,
-    NOTHING,
-    PULL,
-    READ,
-    REDUCE,
-    SEND,
-    STARTING,
-    TENTATIVE_READ,
-    UPDATE,
-    WAIT,
-    WRITE,
-)
 
 EVENTS = ("LDGDEPBAR", "UTMACMDFLUSH", "DEPBAR", "WARPGROUP", "FENCE")
 """Instructions that commit copies, that wait for them and for products, and fences."""
@@ -69,13 +49,13 @@ def kinds(kernel: Kernel) -> Kinds:
     flags = Flags(kernel) if any(i.name == "MEMBAR" for i in code) else None
     compares = any(i.name.startswith("ATOM") and function(i) in ("CAS", "CAST") for i in code)
     for number, i in enumerate(code):
-        if kind[number] == READ and compares and is_tentative(code, i):
-            kind[number] = TENTATIVE_READ
-        elif flags and kind[number] == READ and flags.spins(i):
-            kind[number] = FLAG_READ
-        elif flags and kind[number] == WRITE and flags.follows_fence(i):
-            kind[number] = FLAG_WRITE
-    pcs = tuple(i.pc for i, k in zip(code, kind, strict=True) if k != NOTHING)
+        if kind[number] == records.READ and compares and is_tentative(code, i):
+            kind[number] = records.TENTATIVE_READ
+        elif flags and kind[number] == records.READ and flags.spins(i):
+            kind[number] = records.FLAG_READ
+        elif flags and kind[number] == records.WRITE and flags.follows_fence(i):
+            kind[number] = records.FLAG_WRITE
+    pcs = tuple(i.pc for i, k in zip(code, kind, strict=True) if k != records.NOTHING)
     if len(pcs) > records.SITES:
         raise UnsupportedError(
             f"{kernel.plain_name}: {len(pcs)} instructions may access shared memory, --check follows {records.SITES}"
@@ -96,30 +76,32 @@ def width(i: Instruction) -> int:
 
 def kind_of(i: Instruction) -> int:
     """By the instruction alone."""
+    if i.name == "SYNCS" and "EXCH" in i.modifiers:
+        return records.STARTING
     if i.name == "SYNCS":
-        return STARTING if "EXCH" in i.modifiers else WAIT if "PHASECHK" in i.modifiers else ARRIVE
+        return records.WAIT if "PHASECHK" in i.modifiers else records.ARRIVE
     if i.name == "ARRIVES":
-        return COPIES_ARRIVE
+        return records.COPIES_ARRIVE
     if i.name in COPIES:
-        return PULL if i.name in STORES or ".G.S" in i.opcode else BULK
+        return records.PULL if i.name in STORES or ".G.S" in i.opcode else records.BULK
     asked = request(i)
     if asked is None:
-        return NOTHING
+        return records.NOTHING
     if asked[0] == "wgmma":
-        return MULTIPLY
+        return records.MULTIPLY
     if asked[0] == "remote_async":
-        return SEND if i.name == "STAS" else REDUCE
+        return records.SEND if i.name == "STAS" else records.REDUCE
     if i.name == "LDGSTS":
-        return COPY
+        return records.COPY
     if i.name.startswith("LD"):
-        return FLAG_READ if "STRONG" in i.modifiers else READ
+        return records.FLAG_READ if "STRONG" in i.modifiers else records.READ
     if i.name.startswith("ST"):
-        return FLAG_WRITE if "STRONG" in i.modifiers else WRITE
-    return EXCHANGE if result(i) is not None and function(i) != "CAST" else UPDATE
+        return records.FLAG_WRITE if "STRONG" in i.modifiers else records.WRITE
+    return records.EXCHANGE if result(i) is not None and function(i) != "CAST" else records.UPDATE
 
 
 def accesses(i: Instruction) -> bool:
-    return kind_of(i) != NOTHING
+    return kind_of(i) != records.NOTHING
 
 
 def is_tentative(code: tuple[Instruction, ...], i: Instruction) -> bool:

@@ -17,20 +17,7 @@ from banksim.machine.codes import LANES
 from banksim.machine.launch import Launch
 from banksim.machine.races.access_kinds import Kinds, kinds
 from banksim.machine.races.findings import Access, Hint
-from banksim.machine.races.records import (
-    ARRIVE,
-    BULK,
-    COPIES_ARRIVE,
-    COPY,
-    MULTIPLY,
-    PULL,
-    READ,
-    REDUCE,
-    SEND,
-    STARTING,
-    WAIT,
-    WRITE,
-)
+from banksim.machine.races.records import COPY, READ, REDUCE, STARTING, WRITE
 from banksim.machine.state import aligned, layout
 from banksim.system.compiled_types import I8, U8
 
@@ -131,11 +118,8 @@ def suitable(kernel: Kernel) -> Kinds | None:
         known = kinds(kernel)
     except UnsupportedError:
         return None
-    if not known.has(WRITE, COPY) or known.has(
-        STARTING, ARRIVE, WAIT, COPIES_ARRIVE, BULK, PULL, MULTIPLY, SEND, REDUCE
-    ):
-        return None
-    return known
+    by_mbarriers_or_proxy = range(STARTING, REDUCE + 1)
+    return known if known.has(WRITE, COPY) and not known.has(*by_mbarriers_or_proxy) else None
 
 
 def every(blocks: int) -> int:

@@ -4,24 +4,7 @@ import numpy as np
 
 from banksim.machine.codes import LANES
 from banksim.machine.races import records
-from banksim.machine.races.records import (
-    ACROSS,
-    COPIES,
-    COPYING,
-    ENTRY_POSITION,
-    ENTRY_SITE,
-    ENTRY_TIME,
-    FOUND,
-    GROUP,
-    LOADS,
-    POSITIONS,
-    PRODUCTS,
-    SAME_WARP,
-    SITES,
-    UNFENCED,
-    Watch,
-    WatchedRequest,
-)
+from banksim.machine.races.records import FOUND, GROUP, Watch, WatchedRequest
 from banksim.machine.races.vector_clocks import known_to, members_of
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
@@ -32,12 +15,12 @@ _FINDING = records.FINDING
 
 @inner
 def site_in(entry: Integer) -> Integer:
-    return entry >> ENTRY_SITE & (SITES - 1)
+    return entry >> records.ENTRY_SITE & (records.SITES - 1)
 
 
 @inner
 def position_in(entry: Integer) -> Integer:
-    return entry >> ENTRY_POSITION & (POSITIONS - 1)
+    return entry >> records.ENTRY_POSITION & (records.POSITIONS - 1)
 
 
 @inner
@@ -74,10 +57,10 @@ def find(
 @inner
 def owner(r: Watch, agent: Integer) -> Integer:
     """The warp that started what an agent does."""
-    loads, products = LOADS * r.span, PRODUCTS * r.span
+    loads, products = records.LOADS * r.span, records.PRODUCTS * r.span
     if loads <= agent < products:
         return np.int64(carray(pointer(r.issuers), r.span, np.uint16)[agent - loads])
-    return agent - (products if agent >= products else COPIES * r.span)
+    return agent - (products if agent >= products else records.COPIES * r.span)
 
 
 @inner
@@ -85,10 +68,10 @@ def is_awaited(q: WatchedRequest, entry: Integer, agent: Integer, warp: Integer)
     """Whether an agent's access was waited for, by the warp that started it. (That is not known here of a warp that has
     to wait itself: for what it started, for products of its group, for what an mbarrier counts.)"""
     r = q.watch
-    loads, products = LOADS * r.span, PRODUCTS * r.span
+    loads, products = records.LOADS * r.span, records.PRODUCTS * r.span
     if warp == q.warp or loads <= agent < products or (agent >= products and warp // GROUP == q.warp // GROUP):
         return False
-    return entry >> ENTRY_TIME < known_to(r, warp)[members_of(r)[warp].row_of[entry & (LANES - 1)], agent]
+    return entry >> records.ENTRY_TIME < known_to(r, warp)[members_of(r)[warp].row_of[entry & (LANES - 1)], agent]
 
 
 @inner
@@ -99,14 +82,14 @@ def race(
     proxy fence. First in the program is the access whose instruction the warp of the old one executed first since the
     last barrier, if it executed both; otherwise that of an agent, or the one first in the code."""
     r, me, old_warp = q.watch, q.warp, who
-    copies = COPIES * r.span
+    copies = records.COPIES * r.span
     if who >= copies:
         old_warp = owner(r, who)
         if not how and not is_awaited(q, old, who, old_warp):
-            how = COPYING
+            how = records.COPYING
     if old_warp == me:
-        how |= SAME_WARP
-    elif not how & UNFENCED:
+        how |= records.SAME_WARP
+    elif not how & records.UNFENCED:
         executed = carray(pointer(r.executed), (r.warps, r.sites), np.int32)[old_warp]
         swap = who < copies and site_in(now) < site_in(old)
         if executed[site_in(now)] == r.epoch and (who < copies or executed[site_in(old)] == r.epoch):
@@ -114,7 +97,7 @@ def race(
         if swap:
             old, old_warp, now, me, how = now, me, old, old_warp, 0
     if old_warp // r.block_warps != me // r.block_warps:
-        how |= ACROSS
+        how |= records.ACROSS
     n = find(q, how, old, old_warp, now, me, piece)
     if n >= 0 and not equal:
         carray(pointer(r.found), FOUND, _FINDING)[n].unequal += 1

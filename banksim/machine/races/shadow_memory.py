@@ -10,35 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banksim.machine.codes import LANES
+from banksim.machine.races import records
 from banksim.machine.races.recorded_findings import race
-from banksim.machine.races.records import (
-    ARRIVE,
-    BULK,
-    COPIES,
-    COPY,
-    ENTRY_STRONG,
-    ENTRY_TIME,
-    EXCHANGE,
-    FENCED,
-    FLAG_READ,
-    FLAG_WRITE,
-    LINE,
-    LOADS,
-    LOWER,
-    MULTIPLY,
-    NO_LINE,
-    PIECES,
-    PRODUCTS,
-    PULL,
-    READ,
-    SEND,
-    TENTATIVE_READ,
-    UNFENCED,
-    UNINITIALIZED,
-    UPDATE,
-    WAIT,
-    WatchedRequest,
-)
+from banksim.machine.races.records import ENTRY_TIME, LINE, LOWER, NO_LINE, PIECES, WatchedRequest
 from banksim.machine.races.synchronizing_words import agent_of
 from banksim.machine.races.vector_clocks import copied_of, known_to
 from banksim.machine.races.watched_places import memory_at
@@ -93,9 +67,9 @@ def is_known(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
 def is_fenced(q: WatchedRequest, entry: Integer, who: Integer) -> Integer:
     """Whether a proxy fence stands between an access by `who` and the request, if either wants one."""
     r, time = q.watch, entry >> ENTRY_TIME
-    if who >= LOADS * r.span or time < r.began:
+    if who >= records.LOADS * r.span or time < r.began:
         return True
-    fenced = FENCED * r.span + who
+    fenced = records.FENCED * r.span + who
     return time < max(copied_of(r)[fenced], known_to(r, q.warp)[q.row, fenced])
 
 
@@ -128,11 +102,11 @@ def against_each(
         if warps >> (who & (LANES - 1)) & 1:
             for accesses in (before.last, before.earlier):
                 old = accesses[who, piece]
-                both_atomic = atomic and old >> ENTRY_STRONG & 1
+                both_atomic = atomic and old >> records.ENTRY_STRONG & 1
                 if not both_atomic and not is_known(q, old, who):
                     race(q, old, who, now, piece, 0, False)
                 elif fences and not is_fenced(q, old, who):
-                    race(q, old, who, now, piece, UNFENCED, False)
+                    race(q, old, who, now, piece, records.UNFENCED, False)
 
 
 @inner
@@ -143,7 +117,7 @@ def against_pulls(q: WatchedRequest, now: Integer, piece: Integer, warps: Intege
     factors = carray(pointer(r.factors), (r.warps, r.pieces), np.int64)
     for who in range(r.warps):
         if warps >> (who & (LANES - 1)) & 1:
-            puller, product = COPIES * r.span + who, PRODUCTS * r.span + who
+            puller, product = records.COPIES * r.span + who, records.PRODUCTS * r.span + who
             if not is_known(q, pulls[who, piece], puller):
                 race(q, pulls[who, piece], puller, now, piece, 0, False)
             if not is_known(q, factors[who, piece], product):
@@ -175,7 +149,7 @@ def compare(q: WatchedRequest, with_: Integer, atomic: Integer) -> None:
                     equal = with_ & WITH_STORES != 0 and same_bytes(q, lane, k, piece)
                     race(q, old, who, now, piece, 0, equal)
                 elif fences and not is_fenced(q, old, who):
-                    race(q, old, who, now, piece, UNFENCED, False)
+                    race(q, old, who, now, piece, records.UNFENCED, False)
             if with_ & WITH_READS:
                 against_each(q, now, piece, readers[line], reads, atomic, False)
             if with_ & WITH_UPDATES:
@@ -204,9 +178,9 @@ def keep_writes(q: WatchedRequest) -> None:
     last_write = carray(pointer(r.last_write), r.pieces, np.int64)
     writer = carray(pointer(r.writer), r.pieces, np.uint16)
     who = np.uint16(q.warp)
-    if q.kind == COPY:
-        who = np.uint16(COPIES * r.span + q.warp)
-    elif q.kind in (BULK, SEND):
+    if q.kind == records.COPY:
+        who = np.uint16(records.COPIES * r.span + q.warp)
+    elif q.kind in (records.BULK, records.SEND):
         who = np.uint16(agent_of(r, q.barrier))
     for lane in range(LANES):
         if q.mask >> lane & 1:
@@ -221,7 +195,7 @@ def keep_pulls(q: WatchedRequest) -> None:
     """Remember what a copy or product reads as the last of its warp's."""
     r = q.watch
     place, entry = r.pulls, q.entry
-    if q.kind == MULTIPLY:
+    if q.kind == records.MULTIPLY:
         place, entry = r.factors, q.member.products << ENTRY_TIME | q.entry & LOWER
     latest = carray(pointer(place), (r.warps, r.pieces), np.int64)
     for lane in range(LANES):
@@ -252,7 +226,7 @@ def are_copies_known(q: WatchedRequest, summary: Integer) -> Integer:
         return True
     if warps & warps - 1 or r.proxies or r.warps > LANES:
         return False
-    agent = COPIES * r.span + lowest(warps)
+    agent = records.COPIES * r.span + lowest(warps)
     return summary >> ENTRY_TIME < max(copied_of(r)[agent], known_to(r, q.warp)[q.row, agent])
 
 
@@ -272,7 +246,7 @@ def read_together(q: WatchedRequest) -> None:
     r = q.watch
     shift, pieces = np.uint32(r.shift), np.uint32(q.width >> r.shift)
     limit = r.floor << ENTRY_TIME
-    copies, atomics, look = r.copies, r.atomics and q.kind == READ, r.checks & UNINITIALIZED
+    copies, atomics, look = r.copies, r.atomics and q.kind == records.READ, r.checks & records.UNINITIALIZED
     began, own = began_at(r), (np.int64(1) << pieces) - 1
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     writers = carray(pointer(r.writers), r.pieces, np.int64)
@@ -306,7 +280,7 @@ def read_together(q: WatchedRequest) -> None:
             with_ |= WITH_UPDATES
         enter(q, readers, line, r.floor)
     if with_:
-        compare(q, with_, q.kind != READ)
+        compare(q, with_, q.kind != records.READ)
     if look and missing:
         initialize(q)
 
@@ -315,17 +289,18 @@ def read_together(q: WatchedRequest) -> None:
 def visit(q: WatchedRequest) -> None:
     """Compare any other request with those before, and remember it."""
     r, kind = q.watch, q.kind
-    pulls, fences = kind in (PULL, MULTIPLY), kind in (BULK, PULL, MULTIPLY)
-    writes = not pulls and kind not in (READ, TENTATIVE_READ, FLAG_READ)
-    atomic = kind in (TENTATIVE_READ, FLAG_READ, FLAG_WRITE, UPDATE, EXCHANGE, ARRIVE, WAIT)
+    pulls, fences = kind in (records.PULL, records.MULTIPLY), kind in (records.BULK, records.PULL, records.MULTIPLY)
+    writes = not pulls and kind not in (records.READ, records.TENTATIVE_READ, records.FLAG_READ)
+    atomic = bool(records.TENTATIVE_READ <= kind <= records.WAIT and kind != records.STARTING)
     stores = writes and not atomic
+    values = WITH_STORES if stores and kind not in (records.BULK, records.SEND) else 0
     readers = carray(pointer(r.readers), r.pieces, np.int64)
     writers = carray(pointer(r.writers), r.pieces, np.int64)
     copiers = carray(pointer(r.copiers), r.pieces, np.int64)
     updaters = carray(pointer(r.updaters), r.pieces, np.int64)
     pullers = carray(pointer(r.pullers), r.pieces, np.int64)
     noted, since = readers, r.floor
-    if kind in (COPY, BULK, SEND):
+    if kind in (records.COPY, records.BULK, records.SEND):
         noted, since = copiers, r.began
     elif pulls:
         noted, since = pullers, r.began
@@ -357,12 +332,12 @@ def visit(q: WatchedRequest) -> None:
             with_ |= WITH_UPDATES
         enter(q, noted, line, since)
     if with_:
-        compare(q, with_ | (stores and kind not in (BULK, SEND)) * WITH_STORES | fences * WITH_FENCES, atomic)
+        compare(q, with_ | values | fences * WITH_FENCES, atomic)
     if pulls:
         keep_pulls(q)
     elif stores:
         keep_writes(q)
     else:
         keep(q, latest_updates(q) if writes else latest_reads(q))
-    if r.checks & UNINITIALIZED:
+    if r.checks & records.UNINITIALIZED:
         initialize(q)

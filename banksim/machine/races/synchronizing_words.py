@@ -3,24 +3,8 @@
 import numpy as np
 
 from banksim.machine.codes import LANES
-from banksim.machine.races.records import (
-    ARRIVE,
-    BULK,
-    COPIES,
-    COPIES_ARRIVE,
-    ENTRIES,
-    EXCHANGE,
-    FLAG_READ,
-    FLAG_WRITE,
-    LOADS,
-    SEND,
-    STARTING,
-    UPDATE,
-    WAIT,
-    WORDS,
-    Watch,
-    WatchedRequest,
-)
+from banksim.machine.races import records
+from banksim.machine.races.records import ENTRIES, WORDS, Watch, WatchedRequest
 from banksim.machine.races.vector_clocks import publish, take_over
 from banksim.machine.races.watched_places import block_of, memory_at
 from banksim.machine.state import Context
@@ -54,7 +38,7 @@ def begin_phase(c: Context, r: Watch, address: Integer) -> None:
 def agent_of(r: Watch, barrier: Integer) -> Integer:
     """Who makes the copies whose bytes an mbarrier counts. Mbarriers of a block that lie 256 bytes apart share one, so
     that more accesses count as ordered than are."""
-    return LOADS * r.span + block_of(r, barrier) * LANES + (barrier % r.stride >> 3 & (LANES - 1))
+    return records.LOADS * r.span + block_of(r, barrier) * LANES + (barrier % r.stride >> 3 & (LANES - 1))
 
 
 @inner
@@ -70,21 +54,21 @@ def synchronize(q: WatchedRequest) -> None:
         word = word_at(r, address)
         published = carray(pointer(r.published), (r.blocks * WORDS, entries), np.int32)[word]
         passed = carray(pointer(r.passed), (r.blocks * WORDS, entries), np.int32)[word]
-        if kind == STARTING:
+        if kind == records.STARTING:
             carray(pointer(r.parities), r.blocks * WORDS, np.int64)[word] = 0
             for who in range(entries):
                 published[who] = passed[who] = 0
-        if kind in (ARRIVE, WAIT, COPIES_ARRIVE, BULK, SEND):
+        if kind in (records.ARRIVE, records.WAIT, records.COPIES_ARRIVE, records.BULK, records.SEND):
             begin_phase(q.context, r, address)
-        if kind == WAIT:
+        if kind == records.WAIT:
             take_over(r, me, q.row, passed)
-        if kind in (FLAG_READ, EXCHANGE):
+        if kind in (records.FLAG_READ, records.EXCHANGE):
             take_over(r, me, q.row, published)
-        if kind in (FLAG_WRITE, UPDATE, EXCHANGE, ARRIVE):
+        if kind in (records.FLAG_WRITE, records.UPDATE, records.EXCHANGE, records.ARRIVE):
             publish(r, me, q.row, published)
-        if kind == COPIES_ARRIVE:
-            published[COPIES * r.span + me] = r.now + 1
-        if kind in (BULK, SEND):
+        if kind == records.COPIES_ARRIVE:
+            published[records.COPIES * r.span + me] = r.now + 1
+        if kind in (records.BULK, records.SEND):
             agent = agent_of(r, address)
-            carray(pointer(r.issuers), r.span, np.uint16)[agent - LOADS * r.span] = me
+            carray(pointer(r.issuers), r.span, np.uint16)[agent - records.LOADS * r.span] = me
             published[agent] = r.now + 1

@@ -4,29 +4,8 @@ import numpy as np
 from numba import types
 
 from banksim.machine.codes import LANES
-from banksim.machine.races.records import (
-    ARRIVE,
-    BULK,
-    COPIES_ARRIVE,
-    ENTRY_POSITION,
-    ENTRY_SITE,
-    ENTRY_STRONG,
-    ENTRY_TIME,
-    FLAG_READ,
-    MULTIPLY,
-    NOTHING,
-    POSITIONS,
-    PULL,
-    RACES,
-    READ,
-    REDUCE,
-    SEND,
-    STARTING,
-    TENTATIVE_READ,
-    UPDATE,
-    Watch,
-    WatchedRequest,
-)
+from banksim.machine.races import records
+from banksim.machine.races.records import Watch, WatchedRequest
 from banksim.machine.races.shadow_memory import read_together, visit
 from banksim.machine.races.synchronizing_words import synchronize
 from banksim.machine.races.vector_clocks import members_of, number_of, row_of, watch_of
@@ -61,8 +40,8 @@ def request(
     me, active = number_of(c, r, w.index), np.int64(w.active)
     x = members_of(r)[me]
     row = np.int64(0)
-    entry = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number]) << ENTRY_SITE
-    if r.checks & RACES:
+    entry = np.int64(carray(pointer(r.site_of), r.instructions, np.uint16)[number]) << records.ENTRY_SITE
+    if r.checks & records.RACES:
         row = np.int64(row_of(r, me, active))  # before the time of this access
         r.now += 1
         x.latest = r.now
@@ -70,19 +49,19 @@ def request(
             x.seen = r.epoch
             x.position = 0
         x.position += 1
-        carray(pointer(r.executed), (r.warps, r.sites), np.int32)[me, entry >> ENTRY_SITE] = r.epoch
-        entry |= r.now << ENTRY_TIME | min(x.position, POSITIONS - 1) << ENTRY_POSITION
-        if kind in (TENTATIVE_READ, FLAG_READ):
-            entry |= 1 << ENTRY_STRONG
+        carray(pointer(r.executed), (r.warps, r.sites), np.int32)[me, entry >> records.ENTRY_SITE] = r.epoch
+        entry |= r.now << records.ENTRY_TIME | min(x.position, records.POSITIONS - 1) << records.ENTRY_POSITION
+        if kind in (records.TENTATIVE_READ, records.FLAG_READ):
+            entry |= 1 << records.ENTRY_STRONG
     q = WatchedRequest(r, c, x, me, row, active, mask, entry, kind, width, addresses, values, barrier)
-    if not r.checks & RACES:
+    if not r.checks & records.RACES:
         initialize(q)
         return
-    if kind in (READ, TENTATIVE_READ, FLAG_READ) and active == x.whole:
+    if kind in (records.READ, records.TENTATIVE_READ, records.FLAG_READ) and active == x.whole:
         read_together(q)
-    elif kind != COPIES_ARRIVE:
+    elif kind != records.COPIES_ARRIVE:
         visit(q)
-    if STARTING <= kind < BULK or (r.acquires and FLAG_READ <= kind < STARTING):
+    if records.STARTING <= kind < records.BULK or (r.acquires and records.FLAG_READ <= kind < records.STARTING):
         synchronize(q)
 
 
@@ -107,7 +86,8 @@ def watch(
     r = watch_of(c)
     number = np.int64(pc) >> 4
     kind = np.int64(carray(pointer(r.kinds), r.instructions, np.uint8)[number])
-    if kind not in (NOTHING, BULK, PULL, SEND, REDUCE) and not (kind == MULTIPLY and width == UNIT):
+    only_counts = kind == records.MULTIPLY and width == UNIT
+    if not only_counts and kind not in (records.NOTHING, records.BULK, records.PULL, records.SEND, records.REDUCE):
         addresses = watched_places(r, places)
         request(r, c, w, number, kind, np.int64(lanes), np.int64(width), addresses, values, np.int64(0))
 
@@ -117,7 +97,7 @@ def copied(
     c: Context, w: Warp, pc: Integer, addresses: Integers, mask: Integer, inward: Integer, barrier: Integer
 ) -> None:
     """Up to 32 pieces of 16 bytes that a copy writes, if `inward`, or reads."""
-    number, kind = np.int64(pc) >> 4, np.int64(BULK if inward else PULL)
+    number, kind = np.int64(pc) >> 4, np.int64(records.BULK if inward else records.PULL)
     values = pointer(c.scratch)
     request(watch_of(c), c, w, number, kind, mask, np.int64(UNIT), addresses, values, np.int64(barrier))
 
@@ -126,7 +106,7 @@ def copied(
 def counted(c: Context, w: Warp, addresses: Integers, barrier: Integer, kind: Integer) -> None:
     """An mbarrier will be told when what was copied is there."""
     r = watch_of(c)
-    if r.checks & RACES:
+    if r.checks & records.RACES:
         addresses[0] = barrier
         me, active = number_of(c, r, w.index), np.int64(w.active)
         x = members_of(r)[me]
@@ -153,7 +133,7 @@ def watch_bulk(
                 start += np.uint32(UNIT)
         copied(c, w, pc, addresses, mask, inward, barrier)
     if inward:
-        counted(c, w, addresses, barrier, np.int64(BULK))
+        counted(c, w, addresses, barrier, np.int64(records.BULK))
 
 
 @callback(types.void(CONTEXT, WARP, types.uint32, POINTER, *[types.uint32] * 3))
@@ -173,7 +153,7 @@ def watch_pieces(
                 mask |= np.int64(1) << lane
         copied(c, w, pc, addresses, mask, inward, barrier)
     if inward:
-        counted(c, w, addresses, barrier, np.int64(BULK))
+        counted(c, w, addresses, barrier, np.int64(records.BULK))
 
 
 @callback(types.void(CONTEXT, WARP, *[types.uint32] * 3, POINTER, POINTER))
@@ -185,7 +165,7 @@ def watch_sent(
     r = watch_of(c)
     addresses, words, mask = watched_places(r, places), watched_places(r, barriers), np.int64(lanes)
     number = np.int64(pc) >> 4
-    sends = carray(pointer(r.kinds), r.instructions, np.uint8)[number] == SEND
+    sends = carray(pointer(r.kinds), r.instructions, np.uint8)[number] == records.SEND
     one = carray(_room_for_addresses(), LANES, np.uint32)
     while mask:
         lane = lowest(mask)
@@ -195,5 +175,6 @@ def watch_sent(
                 same |= np.int64(1) << other
         mask &= ~same
         barrier = np.int64(words[lane])
-        request(r, c, w, number, np.int64(SEND if sends else UPDATE), same, np.int64(width), addresses, places, barrier)
-        counted(c, w, one, barrier, np.int64(SEND if sends else ARRIVE))
+        kind = np.int64(records.SEND if sends else records.UPDATE)
+        request(r, c, w, number, kind, same, np.int64(width), addresses, places, barrier)
+        counted(c, w, one, barrier, np.int64(records.SEND if sends else records.ARRIVE))

@@ -8,65 +8,31 @@ import numpy as np
 from banksim.kernels.kernel import BYTES
 from banksim.machine.codes import BLOCK_BARRIERS, LANES
 from banksim.machine.launch import Dim3, Launch
+from banksim.machine.races import records
 from banksim.machine.races.access_kinds import Kinds
 from banksim.machine.races.findings import Access, Finding, Race, UninitializedRead
 from banksim.machine.races.ordering_events import follow
-from banksim.machine.races.records import (
-    ACROSS,
-    ARRIVE,
-    BULK,
-    COPIES_ARRIVE,
-    COPY,
-    COPYING,
-    ENTRIES,
-    EXCHANGE,
-    FINDING,
-    FLAG_READ,
-    FLAG_WRITE,
-    FOUND,
-    GROUP,
-    LINE,
-    LOADS,
-    MEMBER,
-    MULTIPLY,
-    PULL,
-    RACES,
-    READ,
-    REDUCE,
-    SAME_WARP,
-    SEND,
-    STARTING,
-    TENTATIVE_READ,
-    UNFENCED,
-    UNINITIALIZED,
-    UNWRITTEN,
-    UPDATE,
-    WAIT,
-    WATCH,
-    WORDS,
-    WRITE,
-)
 from banksim.machine.state import aligned
 
-CHECKS = {"races": RACES, "uninitialized": UNINITIALIZED}
+CHECKS = {"races": records.RACES, "uninitialized": records.UNINITIALIZED}
 CALLED = {
-    READ: "read",
-    WRITE: "write",
-    COPY: "asynchronous write",
-    STARTING: "write",
-    TENTATIVE_READ: "atomic read",
-    FLAG_READ: "atomic read",
-    FLAG_WRITE: "atomic write",
-    UPDATE: "atomic",
-    EXCHANGE: "atomic",
-    ARRIVE: "arrival at a barrier",
-    WAIT: "wait for a barrier",
-    COPIES_ARRIVE: "arrival at a barrier",
-    BULK: "asynchronous write",
-    REDUCE: "atomic",
-    SEND: "asynchronous write",
-    PULL: "asynchronous read",
-    MULTIPLY: "read by wgmma",
+    records.READ: "read",
+    records.WRITE: "write",
+    records.COPY: "asynchronous write",
+    records.STARTING: "write",
+    records.TENTATIVE_READ: "atomic read",
+    records.FLAG_READ: "atomic read",
+    records.FLAG_WRITE: "atomic write",
+    records.UPDATE: "atomic",
+    records.EXCHANGE: "atomic",
+    records.ARRIVE: "arrival at a barrier",
+    records.WAIT: "wait for a barrier",
+    records.COPIES_ARRIVE: "arrival at a barrier",
+    records.BULK: "asynchronous write",
+    records.REDUCE: "atomic",
+    records.SEND: "asynchronous write",
+    records.PULL: "asynchronous read",
+    records.MULTIPLY: "read by wgmma",
 }
 
 
@@ -75,24 +41,24 @@ class Watcher:
 
     def __init__(self, launch: Launch, known: Kinds, checks: Collection[str], contexts: Sequence[Any]) -> None:
         self.launch, self.known = launch, known
-        self.record = aligned(WATCH, 1)
+        self.record = aligned(records.WATCH, 1)
         shift = known.piece.bit_length() - 1
         blocks, sites = len(contexts), max(len(known.pcs), 1)
-        self.block_warps = launch.warps if blocks == 1 else -(-launch.warps // GROUP) * GROUP
-        self.stride = -(-max(launch.shared_reach, 1) >> shift + LINE) << shift + LINE
+        self.block_warps = launch.warps if blocks == 1 else -(-launch.warps // records.GROUP) * records.GROUP
+        self.stride = -(-max(launch.shared_reach, 1) >> shift + records.LINE) << shift + records.LINE
         warps, pieces, span = blocks * self.block_warps, blocks * self.stride >> shift, blocks * LANES
-        clock = ENTRIES * span
+        clock = records.ENTRIES * span
         self.kept: dict[str, np.ndarray] = {
             "kinds": known.kind,
             "site_of": known.site,
-            "members": aligned(MEMBER, warps),
-            "found": aligned(FINDING, FOUND),
+            "members": aligned(records.MEMBER, warps),
+            "found": aligned(records.FINDING, records.FOUND),
             "written": np.zeros(pieces, np.int64),
             "known": np.zeros((warps, LANES, clock), np.int32),
             "copied": np.zeros(clock, np.int32),
             "gathered": np.zeros((blocks * BLOCK_BARRIERS + 2, clock), np.int32),
         }
-        proxies = known.has(BULK, PULL, MULTIPLY, SEND)
+        proxies = known.has(records.BULK, records.PULL, records.MULTIPLY, records.SEND)
         if "races" in checks:
             planes = ["reads", "earlier_reads", "updates", "earlier_updates"]
             self.kept |= {name: np.zeros((warps, pieces), np.int64) for name in planes}
@@ -103,20 +69,23 @@ class Watcher:
             self.kept["writer"] = np.zeros(pieces, np.uint16)
             self.kept["issuers"] = np.zeros(span, np.uint16)
             self.kept["executed"] = np.zeros((warps, sites), np.int32)
-            self.kept["parities"] = np.zeros(blocks * WORDS, np.int64)
-            self.kept |= {name: np.zeros((blocks * WORDS, clock), np.int32) for name in ("published", "passed")}
+            self.kept["parities"] = np.zeros(blocks * records.WORDS, np.int64)
+            self.kept |= {name: np.zeros((blocks * records.WORDS, clock), np.int32) for name in ("published", "passed")}
         r = self.record[0]
         for name, array in self.kept.items():
             r[name] = array.ctypes.data
-        acquires = known.has(EXCHANGE, FLAG_READ)
-        partial = known.has(COPY, STARTING, ARRIVE, WAIT, REDUCE) or proxies or acquires or self.has_partial_barriers()
+        acquires = known.has(records.EXCHANGE, records.FLAG_READ)
+        orders = known.has(records.COPY, records.STARTING, records.ARRIVE, records.WAIT, records.REDUCE)
+        partial = orders or proxies or acquires or self.has_partial_barriers()
         r["blocks"], r["stride"], r["span"], r["block_warps"] = blocks, self.stride, span, self.block_warps
         r["checks"] = sum(CHECKS[check] for check in checks)
         r["shift"], r["pieces"], r["warps"], r["sites"] = shift, pieces, warps, sites
         r["instructions"] = len(launch.kernel.instructions)
-        r["copies"], r["proxies"] = known.has(COPY, BULK, SEND), proxies
-        r["entries"] = (ENTRIES if proxies else LOADS) * span
-        r["atomics"] = known.has(UPDATE, EXCHANGE, FLAG_WRITE, ARRIVE, WAIT, REDUCE)
+        r["copies"], r["proxies"] = known.has(records.COPY, records.BULK, records.SEND), proxies
+        r["entries"] = (records.ENTRIES if proxies else records.LOADS) * span
+        r["atomics"] = known.has(
+            records.UPDATE, records.EXCHANGE, records.FLAG_WRITE, records.ARRIVE, records.WAIT, records.REDUCE
+        )
         r["acquires"], r["partial"] = acquires, partial or blocks > 1
         for number in range(warps):
             threads = min(max(launch.threads - LANES * (number % self.block_warps), 0), LANES)
@@ -140,14 +109,14 @@ class Watcher:
         return [self.finding(f) for f in self.kept["found"] if f["count"]]
 
     def finding(self, f: Any) -> Finding:
-        how = int(f["how"]) & ~ACROSS
+        how = int(f["how"]) & ~records.ACROSS
         blocks = [self.block(number) for number in self.launch.blocks_beside(int(f["block"]))]
         rank, offset = divmod(int(f["address"]), self.stride)
         block, address = blocks[rank], offset - self.launch.kernel.shared_base
         first, second = (self.access(f, which, blocks) for which in ("first", "second"))
-        if how & UNWRITTEN:
+        if how & records.UNWRITTEN:
             return UninitializedRead(second, address, block, int(f["count"]))
-        if self.is_reordered(first, second) if not how else how == SAME_WARP and is_above(second, first):
+        if self.is_reordered(first, second) if not how else how == records.SAME_WARP and is_above(second, first):
             first, second = second, first
         return Race(
             first=first,
@@ -155,9 +124,9 @@ class Watcher:
             address=address,
             block=block,
             count=int(f["count"]),
-            same_warp=bool(how & SAME_WARP and not how & UNFENCED),
-            copying=bool(how & COPYING),
-            unfenced=bool(how & UNFENCED),
+            same_warp=bool(how & records.SAME_WARP and not how & records.UNFENCED),
+            copying=bool(how & records.COPYING),
+            unfenced=bool(how & records.UNFENCED),
             same_value="write" in first.kind and "write" in second.kind and not f["unequal"],
         )
 
