@@ -15,51 +15,15 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, inner, outer
+from banksim.timing import issue_table, shared_memory_path
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
-from banksim.timing.issue_records import (
-    ALLOWED,
-    BLOCKED,
-    CYCLE,
-    DONE,
-    ISSUED,
-    PER_MILLE,
-    Multiprocessor,
-    ResidentWarp,
-)
-from banksim.timing.issue_table import (
-    ALU,
-    ASSUMED,
-    BARRIER,
-    FENCE,
-    FMA,
-    GLOBAL,
-    HALF,
-    HEAVY,
-    MEMORY,
-    OTHER,
-    PLAIN,
-    SHARED,
-    SIGNALS,
-    SLEEP,
-    VARIABLE,
-)
+from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, Multiprocessor, ResidentWarp
+from banksim.timing.issue_table import ALU, BARRIER, FENCE, FMA, HALF, HEAVY, MEMORY, PLAIN, SLEEP, VARIABLE
 from banksim.timing.releases import OK, call, phases, release, wake, wake_block
-from banksim.timing.shared_memory_path import (
-    NEVER,
-    SUB_CORES,
-    Path,
-    Waiting,
-    grant,
-    next_move,
-    next_row,
-    offer,
-    serve,
-    settle,
-    take_in,
-)
+from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
 from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
@@ -101,13 +65,13 @@ def request(
     """Put the request of a memory instruction into the queue. Without an active thread it takes as long as one of one
     transaction."""
     row = sm.code[i]
-    cost, parts, later, what, far = row.cost, 1, row.later, OTHER, NEAR
-    number = next_row(path)
+    cost, parts, later, what, far = row.cost, 1, row.later, issue_table.OTHER, NEAR
+    number = shared_memory_path.next_row(path)
     if row.far:
         if sm.constant[0] or not context.far_mask:
-            what, cost, later = ASSUMED, row.cost if row.cost else f.global_cost, f.global_latency
+            what, cost, later = issue_table.ASSUMED, row.cost if row.cost else f.global_cost, f.global_latency
         else:
-            what, far, later = GLOBAL, row.far, f.l1
+            what, far, later = issue_table.GLOBAL, row.far, f.l1
             cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
             if leaves(far):
                 issued(path.memory, number, far)
@@ -118,7 +82,7 @@ def request(
         cost = tally.last_ideal if sm.ideal[0] or tally.last_low < 0 else tally.last_low
         parts = 1 if row.together else memo.parts
         if not row.copies:
-            later, what, far = row.later, SHARED, REMOTE if memo.op in TO_OTHERS else NEAR
+            later, what, far = row.later, issue_table.SHARED, REMOTE if memo.op in TO_OTHERS else NEAR
         if row.copies:
             cost = (f.copy_ways * cost + f.copy) // 2
         elif row.returns:
@@ -218,21 +182,21 @@ def issue(
             path.servers[row.server] = begins + f.server * row.serves * values
             if row.kind == PLAIN:
                 warp.ready += begins - t
-            grant(path, warp.core)
+            shared_memory_path.grant(path, warp.core)
     if row.far == STORED and active:
         sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
-        watch(sm, waiting, w, row.read, i, SHARED)
+        watch(sm, waiting, w, row.read, i, issue_table.SHARED)
         waiting.until[w, row.read] = max(waiting.until[w, row.read], begins + f.fence)
         if waiting.queued[w]:
             waiting.fence[w] = row.read
         else:
             settle(waiting, w, row.read, begins + f.fence)
     elif row.kind == VARIABLE or row.kind == MEMORY:
-        watch(sm, waiting, w, row.write, i, SIGNALS if row.behind == TRIES else OTHER)
-        watch(sm, waiting, w, row.read, i, OTHER)
+        watch(sm, waiting, w, row.write, i, issue_table.SIGNALS if row.behind == TRIES else issue_table.OTHER)
+        watch(sm, waiting, w, row.read, i, issue_table.OTHER)
         done = (begins if active else t) + latency
         if row.behind == TRIES:
             done = max(done, due(waiting.behind, warp.place, named) + f.signal)
@@ -279,7 +243,7 @@ def issue(
 @inlined
 def next_event(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> Integer:
     """The next cycle in which anything can happen."""
-    first = next_move(path, f)
+    first = shared_memory_path.next_move(path, f)
     for s in range(SUB_CORES):
         first = min(first, waiting.soon[s])
     return max(first, t + 1)
@@ -307,7 +271,7 @@ def simulate(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step:
                 return wrong
     while t < until:
         moved = serve(path, waiting, f, t)
-        if take_in(path, waiting, f, t):
+        if shared_memory_path.take_in(path, waiting, f, t):
             moved = True
         ended = False
         first, second, third, fourth = path.order[0], path.order[1], path.order[2], path.order[3]

@@ -9,21 +9,7 @@ from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.operations.loads_and_stores import SPACES, memory_operand, result, width
 from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.machine.races.access_kinds import GROUP_ENDS
-from banksim.timing.asynchronous import (
-    ARRIVES,
-    ARRIVES_LATER,
-    AWAITS,
-    AWAITS_CLUSTER,
-    AWAITS_PRODUCTS,
-    BEGINS,
-    COMMITS,
-    COPIES_IN,
-    COPIES_OUT,
-    JOINS_CLUSTER,
-    MULTIPLIES,
-    NOTHING,
-    TRIES,
-)
+from banksim.timing import asynchronous
 from banksim.timing.control_fields import control
 from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
 from banksim.timing.issue_records import CODE
@@ -167,20 +153,20 @@ def follow(row: np.void, i: Instruction) -> None:
     row["base"] = row["uniform"] = row["units"] = row["multicast"] = -1
     if i.name in ("STAS", "REDAS"):  # the register behind the address holds the mbarrier's
         row["base"] = memory_operand(i).parts[0].number + 1
-    elif row["behind"] in (BEGINS, ARRIVES, ARRIVES_LATER, TRIES):
+    elif row["behind"] in (asynchronous.BEGINS, asynchronous.ARRIVES, asynchronous.ARRIVES_LATER, asynchronous.TRIES):
         for part in next(o for o in i.operands if o.kind == "memory").parts:
             if part.kind == "imm":
                 row["offset"] += np.int32(np.uint32(part.number))
             elif not part.is_zero:
                 row["base" if part.kind == "R" else "uniform"] = part.number
-    elif row["behind"] == COPIES_IN:
+    elif row["behind"] == asynchronous.COPIES_IN:
         row["uniform"] = i.operands[0].parts[0].number + 1
         row["near"] = i.name.startswith("UBLK") and "G" not in i.modifiers
         if "MULTICAST" in i.modifiers:
             row["multicast"] = i.operands[2].number
-    elif row["behind"] in (AWAITS, AWAITS_PRODUCTS):
+    elif row["behind"] in (asynchronous.AWAITS, asynchronous.AWAITS_PRODUCTS):
         row["pending"] = next((o.number for o in i.operands if o.kind == "imm"), 0)
-    elif row["behind"] == MULTIPLIES:
+    elif row["behind"] == asynchronous.MULTIPLIES:
         row["interval"] = product_cycles(i)
         row["latency"] = columns_of(i) // 2 + PRODUCT
         row["commits"] = any(o.text == GROUP_ENDS for o in i.operands)
@@ -209,25 +195,27 @@ def behind(i: Instruction) -> int:
     """What an instruction does to mbarriers and groups."""
     marks = i.modifiers
     if i.name in ("HGMMA", "QGMMA", "IGMMA", "BGMMA"):
-        return MULTIPLIES
+        return asynchronous.MULTIPLIES
     if i.name in ("UTMALDG", "UBLKCP", "UTMASTG", "UTMAREDG", "UBLKRED"):
         inward = i.name == "UTMALDG" or i.opcode.startswith(("UBLKCP.S", "UBLKRED.S"))
-        return COPIES_IN if inward else COPIES_OUT
+        return asynchronous.COPIES_IN if inward else asynchronous.COPIES_OUT
     if i.name in ("LDGDEPBAR", "UTMACMDFLUSH"):
-        return COMMITS
+        return asynchronous.COMMITS
     if i.name == "DEPBAR" and "LE" in marks:
-        return AWAITS
+        return asynchronous.AWAITS
     if i.name == "WARPGROUP" and "DEPBAR" in marks:
-        return AWAITS_PRODUCTS
+        return asynchronous.AWAITS_PRODUCTS
     if i.name == "SYNCS" and "CCTL" not in marks:
-        return TRIES if "PHASECHK" in marks else BEGINS if "EXCH" in marks else ARRIVES
+        if "PHASECHK" in marks:
+            return asynchronous.TRIES
+        return asynchronous.BEGINS if "EXCH" in marks else asynchronous.ARRIVES
     if i.name == "ARRIVES":
-        return ARRIVES_LATER
+        return asynchronous.ARRIVES_LATER
     if i.name == "UCGABAR_ARV":
-        return JOINS_CLUSTER
+        return asynchronous.JOINS_CLUSTER
     if i.name == "UCGABAR_WAIT":
-        return AWAITS_CLUSTER
-    return ARRIVES if i.name in ("STAS", "REDAS") else NOTHING
+        return asynchronous.AWAITS_CLUSTER
+    return asynchronous.ARRIVES if i.name in ("STAS", "REDAS") else asynchronous.NOTHING
 
 
 def slots(i: Instruction) -> dict[int, int]:
@@ -297,8 +285,8 @@ def unit(i: Instruction) -> Unit:
 
 
 def kind(i: Instruction) -> int:
-    if behind(i) in (COPIES_IN, COPIES_OUT, MULTIPLIES):  # not on the path of the other requests
-        return PLAIN
+    if behind(i) in (asynchronous.COPIES_IN, asynchronous.COPIES_OUT, asynchronous.MULTIPLIES):
+        return PLAIN  # not on the path of the other requests
     if i.name in SPACES or asks(i) is not None or i.name in ("SHFL",):
         return MEMORY
     return {"MEMBAR": FENCE, "BAR": BARRIER, "NANOSLEEP": SLEEP}.get(i.name, PLAIN)

@@ -8,31 +8,8 @@ from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
-from banksim.timing.asynchronous import (
-    ARRIVES,
-    ARRIVES_LATER,
-    AWAITS,
-    AWAITS_CLUSTER,
-    AWAITS_PRODUCTS,
-    BEGINS,
-    COMMITS,
-    COPIES,
-    COPIES_IN,
-    COPIES_OUT,
-    JOINS_CLUSTER,
-    LATEST,
-    MULTIPLIES,
-    PRODUCTS,
-    arrive_later,
-    arrives_at_cluster,
-    awaited,
-    begin,
-    belongs,
-    cluster_due,
-    commit,
-    contribute,
-    to_several,
-)
+from banksim.timing import asynchronous
+from banksim.timing.asynchronous import COPIES, PRODUCTS, belongs, commit, contribute
 from banksim.timing.global_memory import ACROSS, OUT, PAST, SECTORS, STORED, fetch, held
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
@@ -86,37 +63,38 @@ def act(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, w: Integer
     row = sm.code[warp.previous]
     context = carray(pointer(warp.context), 1, _CONTEXT)[0]
     rows = np.int64(context.copied_rows) if row.units < 0 else 0  # of a tensor's box
-    if row.behind == BEGINS:
-        begin(behind, warp.place, named)
-    elif row.behind == ARRIVES:
+    if row.behind == asynchronous.BEGINS:
+        asynchronous.begin(behind, warp.place, named)
+    elif row.behind == asynchronous.ARRIVES:
         return contribute(behind, warp.place, named, context, t + f.arrive, f.across)
-    elif row.behind == ARRIVES_LATER:
-        arrive_later(behind, warp.place, named, w)
-        return contribute(behind, warp.place, named, context, max(t + f.arrive, behind.copies[w, LATEST]), f.across)
-    elif row.behind == COPIES_IN:
+    elif row.behind == asynchronous.ARRIVES_LATER:
+        asynchronous.arrive_later(behind, warp.place, named, w)
+        end = max(t + f.arrive, behind.copies[w, asynchronous.LATEST])
+        return contribute(behind, warp.place, named, context, end, f.across)
+    elif row.behind == asynchronous.COPIES_IN:
         size = copied(row, record_of(warp), context)
         if row.near:
             return contribute(behind, warp.place, named, context, crossed(path, f, size, t), 0)
         end = come(sm, path, f, size, rows, t)
         if row.multicast >= 0:
-            named = to_several(behind, np.int64(record_of(warp).uniform[row.multicast]) >> 16)
+            named = asynchronous.to_several(behind, np.int64(record_of(warp).uniform[row.multicast]) >> 16)
         return contribute(behind, warp.place, named, context, end, 0)
-    elif row.behind == COPIES_OUT:
+    elif row.behind == asynchronous.COPIES_OUT:
         belongs(behind, COPIES, w, gone(path, f, copied(row, record_of(warp), context), rows, t))
-    elif row.behind == COMMITS:
+    elif row.behind == asynchronous.COMMITS:
         commit(behind, COPIES, w, t)
-    elif row.behind == AWAITS or row.behind == AWAITS_PRODUCTS:
-        warp.awaited = COPIES if row.behind == AWAITS else PRODUCTS
-        warp.awaits = awaited(behind, warp.awaited, w, row.pending)
-    elif row.behind == MULTIPLIES:
+    elif row.behind == asynchronous.AWAITS or row.behind == asynchronous.AWAITS_PRODUCTS:
+        warp.awaited = COPIES if row.behind == asynchronous.AWAITS else PRODUCTS
+        warp.awaits = asynchronous.awaited(behind, warp.awaited, w, row.pending)
+    elif row.behind == asynchronous.MULTIPLIES:
         begins = max(t + f.product, sm.pipes[warp.core, TENSOR])
         sm.pipes[warp.core, TENSOR] = begins + row.interval
         sm.busy[warp.core, TENSOR] += row.interval
         belongs(behind, PRODUCTS, w, begins + row.latency)
         if row.commits:
             commit(behind, PRODUCTS, w, t)
-    elif row.behind == JOINS_CLUSTER:
-        arrives_at_cluster(behind, warp.place, record_of(warp).cluster_phase, t + f.cluster)
-    elif row.behind == AWAITS_CLUSTER:
-        warp.ready = max(warp.ready, cluster_due(behind, warp.place, record_of(warp).cluster_phase))
+    elif row.behind == asynchronous.JOINS_CLUSTER:
+        asynchronous.arrives_at_cluster(behind, warp.place, record_of(warp).cluster_phase, t + f.cluster)
+    elif row.behind == asynchronous.AWAITS_CLUSTER:
+        warp.ready = max(warp.ready, asynchronous.cluster_due(behind, warp.place, record_of(warp).cluster_phase))
     return False

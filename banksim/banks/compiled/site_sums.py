@@ -13,18 +13,7 @@ from banksim.banks.compiled.arrays import AHEAD, ROOM, fetch_ahead, judge_rows, 
 from banksim.banks.compiled.many_requests import REQUESTS, WIDEST, records
 from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Tally
-from banksim.requests.columns import (
-    ADDRESS,
-    BLOCK,
-    SITE,
-    TIMES,
-    WARP,
-    Ints,
-    places,
-    row_of,
-    spread,
-    unpacked,
-)
+from banksim.requests.columns import ADDRESS, BLOCK, SITE, TIMES, WARP, Ints, places, row_of, spread, unpacked
 from banksim.requests.lane_intrinsics import pointer
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers

@@ -9,18 +9,7 @@ from numba import types
 
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes, doubts
-from banksim.machine.codes import (
-    APART,
-    AT_BARRIER,
-    AT_CLUSTER,
-    AT_WORD,
-    BLOCKED,
-    DONE,
-    READY,
-    RUN,
-    WARPSYNC,
-    YIELDED,
-)
+from banksim.machine.codes import APART, AT_BARRIER, AT_CLUSTER, AT_WORD, BLOCKED, DONE, READY, RUN, WARPSYNC, YIELDED
 from banksim.machine.llvm.groups import (
     blocked,
     cluster_of,
