@@ -31,7 +31,26 @@ extern "C" __global__ void pass(ulonglong2 *one, ulonglong2 *out) {
                  : "=l"(a), "=l"(b) : "l"(one), "l"(n), "l"(~n) : "memory");
     out[n - 1] = make_ulonglong2(a, b);
 }
+extern "C" __global__ void by_both(ulonglong2 *out) {
+    extern __shared__ ulonglong2 sh[];
+    unsigned long long n = threadIdx.x, a, b;
+    ulonglong2 *at = sh + n % 7, *there = n % 3 ? at : out + n;
+    unsigned word = (unsigned)__cvta_generic_to_shared(at);
+    if (n % 3)
+        asm volatile("{.reg .b128 o, v; mov.b128 v, {%3, %4}; atom.shared.exch.b128 o, [%2], v; mov.b128 {%0, %1}, o;}"
+                     : "=l"(a), "=l"(b) : "r"(word), "l"(n), "l"(~n) : "memory");
+    asm volatile("{.reg .b128 o, v; mov.b128 v, {%3, %4}; atom.exch.b128 o, [%2], v; mov.b128 {%0, %1}, o;}"
+                 : "=l"(a), "=l"(b) : "l"(there), "l"(n), "l"(~n) : "memory");
+}
 """
+
+
+@ENGINES
+def test_a_request_by_generic_addresses_is_one_of_its_lanes_in_shared_memory(tmp_path: Path, engine: str) -> None:
+    kernel = banksim.load(written_to(tmp_path / "by_both.cu", EXCHANGES), "sm_90")["by_both"]
+    run = banksim.run(kernel, 1, 32, [np.zeros((32, 2), np.uint64)], dynamic_shared=112, engine=engine)
+    shared, generic = (site for site in run.conflicts.sites if site.op == "exch")
+    assert (generic.requests, generic.transactions) == (shared.requests, shared.transactions) == (1, 5)
 
 
 def test_blocks_exchange_in_global_memory(tmp_path: Path) -> None:

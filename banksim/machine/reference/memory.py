@@ -184,7 +184,9 @@ class MemoryEngine(NumpyEngine):
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
         reached = a._replace(space=NO_LOCAL) if a.space == "generic" and a.width >= 8 else a
         if kind == "b128":
-            return self.wide_atomic(reached, function, np.stack([np.broadcast_to(v, LANES) for v in values]), to)
+            before = self.exchanged(reached, function, np.stack([np.broadcast_to(v, LANES) for v in values]))
+            self.note(a)
+            return None if to is None else self.write_words(to, before)
         dtype = np.dtype(KINDS[kind])
         unsigned = np.dtype(f"u{dtype.itemsize}")
         operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
@@ -209,17 +211,15 @@ class MemoryEngine(NumpyEngine):
             return None
         return self.write_old(to, before, a.width == 8, a.lanes)
 
-    def wide_atomic(self, a: Access, function: str, words: Value, to: Operand | None) -> None:
-        """An exchange of 16 bytes by lanes' four words, or for them where memory holds the four before."""
+    def exchanged(self, a: Access, function: str, words: Value) -> Value:
+        """Exchange 16 bytes by lanes' four words, or for them where memory holds the four before; what it held."""
         before = np.zeros((4, LANES), np.uint32)
         for lane, memory, offset in self.places(a):
             cell = memory[offset : offset + 16].view(np.uint32)
             before[:, lane] = cell
             if function == "exch" or (cell == words[:4, lane]).all():
                 cell[:] = words[-4:, lane]
-        self.note(a)
-        if to is not None:
-            self.write_words(to, before)
+        return before
 
     # ---- the host
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
