@@ -17,11 +17,13 @@ LOWER, UPPER = 0, 1
 
 def call(name: str, *given: Any) -> bytes:
     """A call in which arrays stand for their addresses, lists of them for arrays of these, NumPy's scalars for bits."""
-    buffers, words = list[Buffer](), [0]
+    buffers, words, places = list[Buffer](), [0], dict[int, int]()
 
     def placed(array: Any) -> int:
-        buffers.append(Buffer(array.reshape(-1, order="A").view(np.uint8), "memory"))
-        return PROGRAM.address_of(len(buffers) - 1)
+        if id(array) not in places:
+            places[id(array)] = PROGRAM.address_of(len(buffers))
+            buffers.append(Buffer(array.reshape(-1, order="A").view(np.uint8), "memory"))
+        return places[id(array)]
 
     for one in given:
         if isinstance(one, list):

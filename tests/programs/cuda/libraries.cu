@@ -246,10 +246,13 @@ static void streams(cublasHandle_t h) {
     cudaGraph_t graph;
     cudaGraphExec_t made;
     float *dx = on_device(std::vector<float>(4, 1.f)), alpha = 3;
+    double p = 3, q = 4, cosine, sine;
     OK(cudaStreamCreate(&stream));
     OK(cublasSetStream(h, stream));
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     OK(cublasSscal(h, 4, &alpha, dx, 1));
+    OK(cublasDrotg(h, &p, &q, &cosine, &sine)); // of host memory: no part of the graph
+    NEAR(p, 5);
     twice<<<1, 4, 0, stream>>>(dx, 4);
     OK(cudaStreamEndCapture(stream, &graph));
     NEAR(on_host(dx, 1)[0], 1);

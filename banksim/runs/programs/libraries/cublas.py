@@ -188,7 +188,7 @@ def rotmg(c: Call, d1: Scalar, d2: Scalar, p: Scalar, q: Scalar, rotation: list[
         return [0, 0, 0, -1, 0, 0, 0, 0]
     factors, p, scaled = [d1 / share, d2 / share], p * share, False
     for row in range(2):
-        while factors[row] != 0 and not 2.0**-24 < abs(factors[row]) < 2.0**24:
+        while 0 < abs(factors[row]) <= 2.0**-24 or 2.0**24 <= abs(factors[row]) < np.inf:
             by = 4096 if abs(factors[row]) <= 1 else 1 / 4096
             factors[row], h[row], scaled = factors[row] * by * by, [one / by for one in h[row]], True
             p = p / by if row == 0 else p

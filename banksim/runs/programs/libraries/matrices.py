@@ -22,7 +22,7 @@ class Call:
         self.hermitian, self.conjugate, self.solves = name.startswith("h"), name.endswith("c"), name[2:3] == "s"
         self.kinds, self.written = dict[int, int](), set[int]()
         """By their addresses, the cudaDataTypes of those that a call tells, and which of them are written to."""
-        self.widened = list[tuple[Array, Array, int]]()
+        self.widened = dict[tuple[int, ...], tuple[Array, Array, int]]()
 
     def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Scalar:
         """That of two words: its bits, or its address."""
@@ -52,13 +52,16 @@ class Call:
         """The values in the type of the computation: themselves, or others that `put_back` stores."""
         if address not in self.kinds or self.stored_as(address) == self.dtype:
             return values
-        wide = number_of(values, self.kinds[address], self.dtype)
-        if address in self.written:
-            self.widened.append((values, wide, self.kinds[address]))
-        return wide
+        kind = self.kinds[address]
+        if address not in self.written:
+            return number_of(values, kind, self.dtype)
+        place = address, *values.shape, *values.strides  # x may be y as well
+        if place not in self.widened:
+            self.widened[place] = values, number_of(values, kind, self.dtype), kind
+        return self.widened[place][1]
 
     def put_back(self) -> None:
-        for values, wide, kind in self.widened:
+        for values, wide, kind in self.widened.values():
             put(values, wide, kind)
         self.widened.clear()
 

@@ -6,6 +6,7 @@ H200's cuRAND gave the same uniform and normal floats of 64-bit words in one dim
 words was not recorded. Its scrambled sequences are made of tables that are published nowhere, and not provided.
 """
 
+import warnings
 from statistics import NormalDist
 from typing import Any
 
@@ -16,31 +17,41 @@ from banksim.runs.programs.libraries.calls import Array
 
 BITS = {200: 32, 201: 32, 203: 64}
 """Of a word, by curandRngType_t."""
-WHAT = "cuRAND's quasirandom numbers of several dimensions"
+WHAT = "cuRAND's quasirandom numbers"
 INVERSE = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 
 
 def numbers(kind: int, name: str, first: int, dimensions: int, count: int, parameters: tuple[Any, Any]) -> Array:
     """`count` numbers of a distribution, as many of each dimension; these begin with the number `first`."""
-    bits = BITS[kind]
-    words = points(first, count // dimensions, dimensions) >> np.uint64(64 - bits)
+    bits, each = BITS[kind], count // dimensions
+    several, known = ("", bits) if dimensions == 1 else (" of several dimensions", 32)
+    if first + each > 1 << known:
+        raise UnsupportedError(f"{WHAT}{several} behind the first 2^{known}")
+    words = points(first, each, dimensions)
     if name in ("Generate", "GenerateLongLong"):
-        return words
-    if name.endswith("Double"):
-        kept = min(bits, 53)
-        values: Array = (words >> np.uint64(bits - kept)) * 2.0**-kept + 2.0 ** -(kept + 1)
-    else:
-        values = (words >> np.uint64(bits - 32)).astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
-    if "Normal" in name:
-        values = normal(values, parameters)
+        return words >> np.uint64(64 - bits)
+    kept, dtype = (min(bits, 53), np.float64) if name.endswith("Double") else (32, np.float32)
+    words >>= np.uint64(64 - kept)
+    if "Normal" not in name:
+        return between_0_and_1(words, kept, dtype)
+    last = np.uint64((1 << kept) - 1)
+    upper = words > last >> np.uint64(1)  # near 1, a float would lose what is kept of a number near 0
+    half = between_0_and_1(np.where(upper, last - words, words), kept, dtype)
+    values = normal(half, np.where(upper, dtype(-1), dtype(1)), parameters)
     return np.exp(values) if "Log" in name else values
 
 
-def normal(uniform: Array, parameters: tuple[Any, Any]) -> Array:
-    """By the inverse of the distribution, of a mean and a deviation; a multiple of -sqrt(2), as cuRAND's floats are."""
-    dtype = uniform.dtype.type
-    multiple = (INVERSE(uniform.astype(float)).astype(float) / -np.sqrt(2)).astype(dtype)
-    values: Array = dtype(-np.sqrt(2)) * multiple * dtype(parameters[1]) + dtype(parameters[0])
+def between_0_and_1(words: Array, bits: int, dtype: type[np.floating[Any]]) -> Array:
+    values: Array = words.astype(dtype) * dtype(2.0**-bits) + dtype(2.0 ** -(bits + 1))
+    return values
+
+
+def normal(half: Array, sign: Array, parameters: tuple[Any, Any]) -> Array:
+    """By the inverse of the distribution in its lower half, of a mean and a deviation; a multiple of -sqrt(2), as
+    cuRAND's floats are."""
+    dtype = half.dtype.type
+    multiple = (INVERSE(half.astype(float)).astype(float) / -np.sqrt(2)).astype(dtype)
+    values: Array = dtype(-np.sqrt(2)) * sign * multiple * dtype(parameters[1]) + dtype(parameters[0])
     return values
 
 
@@ -55,10 +66,10 @@ def points(first: int, count: int, dimensions: int) -> Array:
     try:
         from scipy.stats import qmc
     except ImportError:
-        raise UnsupportedError(f"{WHAT} need SciPy: pip install scipy") from None
-    if first + count > 1 << 32:
-        raise UnsupportedError(f"{WHAT} behind the first 2^32")
+        raise UnsupportedError(f"{WHAT} of several dimensions need SciPy: pip install scipy") from None
     sequence = qmc.Sobol(dimensions, scramble=False, bits=32)
-    sequence.fast_forward(first)
-    words: Array = (sequence.random(count).T * 2.0**32).astype(np.uint64)
+    if first:  # SciPy takes no 0
+        sequence.fast_forward(first)
+    with warnings.catch_warnings(action="ignore"):  # of counts that are no power of two
+        words: Array = (sequence.random(count).T * 2.0**32).astype(np.uint64)
     return words.ravel() << np.uint64(32)

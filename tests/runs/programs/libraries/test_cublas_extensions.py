@@ -89,6 +89,13 @@ def test_vectors_of_halves_are_computed_as_floats_and_rounded_once() -> None:
     assert np.frombuffer(call("IamaxEx", 3, x, HALF, 1, 0), np.int32).tolist() == [2]
 
 
+def test_a_vector_may_be_added_to_itself() -> None:
+    for dtype, kind in ((np.float32, 0), (np.float16, HALF)):
+        x = np.array([1, 2, 3], dtype)
+        call("AxpyEx", 3, np.float32(2), 0, x, kind, 1, x, kind, 1, 0)
+        assert x.tolist() == [3, 6, 9]
+
+
 def test_vectors_of_bfloat16_are_scaled_copied_and_turned() -> None:
     def stored(values: Any) -> Any:
         return (np.float32(values).view(np.uint32) >> 16).astype(np.uint16)
@@ -155,3 +162,11 @@ def test_a_modified_rotation_takes_its_vector_to_the_first_axis(given: tuple[flo
     close(np.array([x[0], new1 * new_p**2]), [new_p, d1 * p**2 + d2 * q**2])
     assert abs(y[0]) < 1e-12
     assert q == 0 or all(2.0**-24 < one < 2.0**24 for one in (new1, new2))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_modified_rotation_of_what_is_no_number_ends(bad: float) -> None:
+    for place in range(4):
+        given = [1.0, 2.0, 3.0, 4.0]
+        given[place] = bad
+        assert len(call("Drotmg", *map(np.float64, (*given, 0, 0, 0, 0, 0)))) == 8 * 16

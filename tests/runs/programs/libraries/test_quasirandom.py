@@ -38,8 +38,29 @@ def test_all_of_a_dimension_lie_together() -> None:
     np.testing.assert_array_equal(
         found[:8], numbers(SOBOL64, "GenerateUniformDouble", 8, 1, 8, NO) - 2.0**-54 + 2.0**-33
     )
-    with pytest.raises(UnsupportedError, match="several dimensions behind the first 2\\^32"):
-        points((1 << 32) - 1, 2, 2)
+    begin = numbers(SOBOL32, "GenerateUniformDouble", 0, 3, 30, NO).reshape(3, 10)
+    np.testing.assert_array_equal(begin[:, 8:], found.reshape(3, 8)[:, :2])
+
+
+def test_numbers_begin_and_end_where_a_word_does() -> None:
+    for kind, dimensions, bits in ((SOBOL32, 1, 32), (SOBOL64, 1, 64), (SOBOL64, 2, 32)):
+        with pytest.raises(
+            UnsupportedError, match=f"{'several dimensions ' * (dimensions > 1)}behind the first 2.{bits}"
+        ):
+            numbers(kind, "Generate", (1 << bits) - 1, dimensions, 2 * dimensions, NO)
+    assert numbers(SOBOL32, "Generate", (1 << 32) - 1, 1, 1, NO).tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["GenerateNormal", "GenerateNormalDouble"])
+def test_normal_numbers_near_1_are_those_near_0_mirrored(name: str) -> None:
+    """As cuRAND's own curand_normal.h takes them; a float next to 1 is 1, which has no normal number."""
+    gray, least = (1 << 32) - 1, 0
+    while gray:
+        least, gray = least ^ gray, gray >> 1
+    assert numbers(SOBOL32, "Generate", least, 1, 1, NO).tolist() == [0xFFFFFFFF]
+    (lowest,), (highest,) = (numbers(SOBOL32, name, place, 1, 1, NO) for place in (0, least))
+    assert lowest == -highest
+    assert 6.3 < highest < 6.4
 
 
 def test_without_scipy_there_is_one_dimension(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,11 +135,12 @@ struct place {
 };
 static cublasStatus_t compute(cublasHandle_t handle, const char *name, const struct place *results,
                               const uint64_t *words, size_t count) {
-    static __thread uint64_t found[8][2];
+    uint64_t found[8][2];
     size_t n = 0;
     while (handle->mode == CUBLAS_POINTER_MODE_HOST && results[n].to) n++;
-    CUresult failed = banksim_compute(handle->stream, "cuBLAS", name, words, count, n > 1 ? found : results->to,
-                                      n > 1 ? n * sizeof *found : results->size);
+    /* What gives several is made of host memory alone: no stream has to come to it, and no capture takes it. */
+    CUresult failed = n > 1 ? banksim_compute(NULL, "cuBLAS", name, words, count, found, n * sizeof *found)
+                            : banksim_compute(handle->stream, "cuBLAS", name, words, count, results->to, results->size);
     for (size_t k = 0; n > 1 && !failed && k < n; k++) memcpy(results[k].to, found[k], results[k].size);
     return status_of(failed);
 }
