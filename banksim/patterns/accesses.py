@@ -6,25 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banksim.patterns import syntax
 from banksim.patterns.evaluate import Mask, Place, Scope, dimensions, pick
 from banksim.patterns.integers import Numbers
 from banksim.patterns.source import Span
-from banksim.patterns.syntax import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Choice,
-    If,
-    Index,
-    Name,
-    Node,
-    Number,
-    Several,
-    Unary,
-    children,
-    dotted,
-)
+from banksim.patterns.syntax import Node
 from banksim.patterns.threads import check_requests
 from banksim.patterns.types import Array, Piece, Scalar, dimensions_of, pieces
 
@@ -92,18 +78,18 @@ class Finder:
             if name.name not in self.scope.known_words():
                 raise self.scope.unknown(name)
 
-    def free_names(self, node: Node) -> Iterator[Name]:
+    def free_names(self, node: Node) -> Iterator[syntax.Name]:
         """The names in `node`, outermost first, but for those of functions and built-in ones with dots."""
         level = [node]
         while level:
             inside: list[Node] = []
             for inner in level:
-                if isinstance(inner, Name):
+                if isinstance(inner, syntax.Name):
                     yield inner
-                elif isinstance(inner, Call):
+                elif isinstance(inner, syntax.Call):
                     inside.extend(inner.arguments)
-                elif dotted(inner) not in self.scope.names:
-                    inside.extend(children(inner))
+                elif syntax.dotted(inner) not in self.scope.names:
+                    inside.extend(syntax.children(inner))
             level = inside
 
     def touches(self, node: Node) -> bool:
@@ -116,31 +102,31 @@ class Finder:
             self.emit(self.scope.place(node), "ld", node.span, active)
             return
         match node:
-            case Assign():
+            case syntax.Assign():
                 self.assign(node, active)
-            case If():
+            case syntax.If():
                 self.visit(node.condition, active)
                 self.branch(node.condition, active, True, node.yes, used)
                 if node.no is not None:
                     self.branch(node.condition, active, False, node.no, used)
-            case Several():
+            case syntax.Several():
                 for item in node.items:
                     self.visit(item, active, used)
-            case Binary(sign="&&" | "||"):
+            case syntax.Binary(sign="&&" | "||"):
                 self.visit(node.left, active)
                 self.branch(node.left, active, node.sign == "&&", node.right, used)
-            case Choice():
+            case syntax.Choice():
                 self.visit(node.condition, active)
                 self.branch(node.condition, active, True, node.yes, used)
                 self.branch(node.condition, active, False, node.no, used)
-            case Call() if is_synchronisation(node):
-                self.barriers += SYNCHRONISATIONS[dotted(node.function) or ""]
-            case Call():
+            case syntax.Call() if is_synchronisation(node):
+                self.barriers += SYNCHRONISATIONS[syntax.dotted(node.function) or ""]
+            case syntax.Call():
                 self.call(node, active, used)
-            case Unary(sign="&") if self.scope.leads_to_memory(node):
+            case syntax.Unary(sign="&") if self.scope.leads_to_memory(node):
                 raise node.span.error("what is done with this address in shared memory is not known here")
             case _:
-                for child in children(node):
+                for child in syntax.children(node):
                     self.visit(child, active)
 
     def branch(self, condition: Node, active: Mask, when: bool, node: Node, used: bool) -> None:
@@ -149,9 +135,9 @@ class Finder:
             true = self.scope.condition(condition, active)
             self.visit(node, true if when else active & ~true, used)
 
-    def assign(self, node: Assign, active: Mask) -> None:
+    def assign(self, node: syntax.Assign, active: Mask) -> None:
         """The reads of the value, and of the target if the assignment is compound; then the write."""
-        if isinstance(node.target, Name) and node.target.name in self.scope.names:
+        if isinstance(node.target, syntax.Name) and node.target.name in self.scope.names:
             raise node.target.span.error(f"`{node.target.name}` has its value already and cannot change")
         if not self.scope.is_place(node.target):
             self.visit(node.target, active)
@@ -163,7 +149,7 @@ class Finder:
         self.visit(node.value, active)
         self.emit(place, "st", node.target.span, active)
 
-    def call(self, node: Call, active: Mask, used: bool) -> None:
+    def call(self, node: syntax.Call, active: Mask, used: bool) -> None:
         """The accesses of a function's arguments, and of an atomic function itself."""
         atomic = atomic_parts(node)
         if atomic is None:
@@ -180,7 +166,7 @@ class Finder:
             place = self.scope.place(target)
             self.emit(place, self.atomic_op(node, what, place, operands[0], used), node.span, active)
 
-    def atomic_op(self, node: Call, what: str, place: Place, value: Node, used: bool) -> str:
+    def atomic_op(self, node: syntax.Call, what: str, place: Place, value: Node, used: bool) -> str:
         """The op that the compiler makes of an atomic function, as nvcc 13.4 does for sm_90."""
         type_ = place.type
         if not isinstance(type_, Scalar):
@@ -199,9 +185,9 @@ class Finder:
     def constant(self, node: Node) -> int | None:
         """The value of `node` if it is a number, a let that is one, or a cast of these."""
         inner = node
-        while isinstance(inner, Cast):
+        while isinstance(inner, syntax.Cast):
             inner = inner.operand
-        if isinstance(inner, Number) or (isinstance(inner, Name) and inner.name in self.scope.constants):
+        if isinstance(inner, syntax.Number) or (isinstance(inner, syntax.Name) and inner.name in self.scope.constants):
             return int(self.scope.integer(node).numbers.flat[0])
         return None
 
@@ -254,33 +240,33 @@ class Finder:
         self.scope.refuse(((address < variable.base) | (address + width > end)) & active, span, outside)
 
 
-STATEMENTS = (Assign, If, Call, Several)
+STATEMENTS = (syntax.Assign, syntax.If, syntax.Call, syntax.Several)
 """What may hold names of registers and of arrays in global memory, which nothing declares."""
 
 
 def is_synchronisation(node: Node) -> bool:
     """Whether `node` calls a barrier or a fence."""
-    return isinstance(node, Call) and dotted(node.function) in SYNCHRONISATIONS
+    return isinstance(node, syntax.Call) and syntax.dotted(node.function) in SYNCHRONISATIONS
 
 
-def atomic_parts(node: Call) -> tuple[str, Node, tuple[Node, ...]] | None:
+def atomic_parts(node: syntax.Call) -> tuple[str, Node, tuple[Node, ...]] | None:
     """What an atomic function does, the place where it does it, and its operands; None for other functions.
 
     CUDA C++ writes `atomicAdd(&s[i], v)`; Numba `cuda.atomic.add(s, i, v)`, and for `s[0]`
     `cuda.atomic.compare_and_swap(s, old, v)`.
     """
-    name = dotted(node.function) or ""
+    name = syntax.dotted(node.function) or ""
     python = name.startswith("atomic.")
     what = name[7:].rstrip("_") if python else name[6:].removesuffix("_block").removesuffix("_system").lower()
     arguments = node.arguments
     if python and what == "compare_and_swap" and arguments:
         what = "cas"
-        arguments = (arguments[0], Number(node.span, 0, "i8"), *arguments[1:])
+        arguments = (arguments[0], syntax.Number(node.span, 0, "i8"), *arguments[1:])
     if not name.startswith("atomic") or what not in ATOMICS or len(arguments) < (3 if python else 2):
         return None
     if not python:
         pointer = arguments[0]
-        return what, Unary(pointer.span, "*", pointer), arguments[1:]
+        return what, syntax.Unary(pointer.span, "*", pointer), arguments[1:]
     array, index = arguments[:2]
-    indices = index.items if isinstance(index, Several) else (index,)
-    return what, Index(array.span.to(index.span), array, indices), arguments[2:]
+    indices = index.items if isinstance(index, syntax.Several) else (index,)
+    return what, syntax.Index(array.span.to(index.span), array, indices), arguments[2:]

@@ -7,24 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.errors import near
-from banksim.patterns import integers
+from banksim.patterns import integers, syntax
 from banksim.patterns.integers import Numbers, Value
 from banksim.patterns.source import PatternError, Span
-from banksim.patterns.syntax import (
-    Binary,
-    Call,
-    Cast,
-    Choice,
-    Dot,
-    Index,
-    Name,
-    Node,
-    Number,
-    Opaque,
-    Several,
-    Unary,
-    dotted,
-)
+from banksim.patterns.syntax import Node
 from banksim.patterns.threads import AXES, Threads
 from banksim.patterns.types import NUMBA, Array, Record, Scalar, Type, dimensions_of
 
@@ -122,7 +108,7 @@ class Scope:
         """The names that an expression may begin with."""
         return {name.split(".")[0] for name in self.names} | set(self.variables)
 
-    def unknown(self, name: Name) -> PatternError:
+    def unknown(self, name: syntax.Name) -> PatternError:
         """The error for a name that nothing declares."""
         hint = near(name.name, self.known_words()) or ": declare it with --declare, or give it with --let"
         return name.span.error(f"unknown name `{name.name}`{hint}")
@@ -146,30 +132,30 @@ class Scope:
     def evaluate(self, node: Node) -> Value | Pointer:
         """What `node` is, for every thread; `PatternError` for what only running the kernel would tell."""
         match node:
-            case Number():
+            case syntax.Number():
                 return integers.number(node.value, node.type)
-            case Name() | Dot() | Index():
+            case syntax.Name() | syntax.Dot() | syntax.Index():
                 return self.named(node)
-            case Unary():
+            case syntax.Unary():
                 return self.unary(node)
-            case Binary():
+            case syntax.Binary():
                 return self.binary(node)
-            case Choice():
+            case syntax.Choice():
                 condition, yes, no = (self.integer(part) for part in (node.condition, node.yes, node.no))
                 return integers.choose(condition, yes, no, self.python)
-            case Cast():
+            case syntax.Cast():
                 return self.cast(node)
-            case Call():
+            case syntax.Call():
                 return self.call(node)
-            case Opaque():
+            case syntax.Opaque():
                 raise node.span.error(f"{node.what} has no place in an index")
-            case Several():
+            case syntax.Several():
                 raise node.span.error("a tuple has no place here")
         raise node.span.error("an assignment has no place in an index")
 
-    def named(self, node: Name | Dot | Index) -> Value | Pointer:
+    def named(self, node: syntax.Name | syntax.Dot | syntax.Index) -> Value | Pointer:
         """A name's value, or the address that an array's name stands for."""
-        name = dotted(node)
+        name = syntax.dotted(node)
         if name is not None and name in self.names:
             return self.names[name]
         root, _, axis = (name or "").partition(".")
@@ -181,7 +167,7 @@ class Scope:
             return Pointer(place.type.element, place.offset, place.variable)
         raise unknown_content(node)
 
-    def unary(self, node: Unary) -> Value | Pointer:
+    def unary(self, node: syntax.Unary) -> Value | Pointer:
         if node.sign == "&":
             place = self.place(node.operand)
             return Pointer(place.type, place.offset, place.variable)
@@ -192,7 +178,7 @@ class Scope:
             raise unknown_content(node)
         return integers.unary(node.sign, self.integer(node.operand), self.python)
 
-    def binary(self, node: Binary) -> Value | Pointer:
+    def binary(self, node: syntax.Binary) -> Value | Pointer:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         if isinstance(left, Pointer) or isinstance(right, Pointer):
             return self.moved(node, left, right)
@@ -212,7 +198,7 @@ class Scope:
             fault = self.fault(node.span, lambda point, thread: "division by zero")
         return integers.binary(node.sign, left, right, self.python, fault)
 
-    def moved(self, node: Binary, left: Value | Pointer, right: Value | Pointer) -> Pointer:
+    def moved(self, node: syntax.Binary, left: Value | Pointer, right: Value | Pointer) -> Pointer:
         """Pointer arithmetic."""
         if isinstance(right, Pointer) and node.sign == "+":
             left, right = right, left
@@ -223,7 +209,7 @@ class Scope:
         fault = integers.worse(left.offset.fault, right.fault)
         return left._replace(offset=Value(left.offset.numbers + distance, fault))
 
-    def cast(self, node: Cast) -> Value | Pointer:
+    def cast(self, node: syntax.Cast) -> Value | Pointer:
         value = self.evaluate(node.operand)
         if node.pointer:
             if isinstance(value, Value):
@@ -235,9 +221,9 @@ class Scope:
             raise node.span.error(f"a {node.type.name} has no place in an index")
         return integers.convert(value, node.type.integer)
 
-    def call(self, node: Call) -> Value | Pointer:
+    def call(self, node: syntax.Call) -> Value | Pointer:
         """The few functions that index expressions use."""
-        name = dotted(node.function) or ""
+        name = syntax.dotted(node.function) or ""
         if name in ("min", "max", "umin", "umax") and len(node.arguments) > 1:
             sides = [self.integer(argument) for argument in node.arguments]
             return integers.extremes(name[-3:], sides, self.python)
@@ -247,7 +233,7 @@ class Scope:
             negative = integers.binary("<", value, zero, self.python, 0)
             return integers.choose(negative, integers.unary("-", value, self.python), value, self.python)
         if self.python and len(node.arguments) == 1:
-            if name == "grid" and isinstance(node.arguments[0], Number) and node.arguments[0].value == 1:
+            if name == "grid" and isinstance(node.arguments[0], syntax.Number) and node.arguments[0].value == 1:
                 return self.names["grid(1)"]
             if name in NUMBA and (NUMBA[name].integer or "u")[0] == "i":
                 return integers.convert(self.integer(node.arguments[0]), str(NUMBA[name].integer))
@@ -258,39 +244,39 @@ class Scope:
     def is_place(self, node: Node) -> bool:
         """Whether `node` is something in shared memory that can be read: its name is declared."""
         match node:
-            case Name():
+            case syntax.Name():
                 return node.name in self.variables and node.name not in self.names
-            case Dot() | Index():
-                return dotted(node) not in self.names and self.leads_to_memory(node.base)
-            case Unary(sign="*"):
+            case syntax.Dot() | syntax.Index():
+                return syntax.dotted(node) not in self.names and self.leads_to_memory(node.base)
+            case syntax.Unary(sign="*"):
                 return self.leads_to_memory(node.operand)
         return False
 
     def leads_to_memory(self, node: Node) -> bool:
         """Whether `node` is a place, or an address made from one."""
         match node:
-            case Name():
+            case syntax.Name():
                 return self.is_place(node) or isinstance(self.names.get(node.name), Pointer)
-            case Cast() | Unary(sign="&"):
+            case syntax.Cast() | syntax.Unary(sign="&"):
                 return self.leads_to_memory(node.operand)
-            case Binary(sign="+" | "-"):
+            case syntax.Binary(sign="+" | "-"):
                 return self.leads_to_memory(node.left) or self.leads_to_memory(node.right)
         return self.is_place(node)
 
     def place(self, node: Node) -> Place:
         """The place in shared memory that `node` names."""
         match node:
-            case Name():
+            case syntax.Name():
                 return self.variable(node)
-            case Dot():
+            case syntax.Dot():
                 return self.member(node)
-            case Index():
+            case syntax.Index():
                 base = self.base(node.base)
                 for index in node.indices:
                     base = self.element(base, index, node)
                 assert isinstance(base, Place)
                 return base
-            case Unary(sign="*"):
+            case syntax.Unary(sign="*"):
                 pointer = self.evaluate(node.operand)
                 if isinstance(pointer, Pointer):
                     return pointed(pointer, node.span.written)
@@ -301,20 +287,20 @@ class Scope:
         """What an index is applied to."""
         if self.is_place(node):
             return self.place(node)
-        if isinstance(node, Name) and node.name not in self.names:
+        if isinstance(node, syntax.Name) and node.name not in self.names:
             return self.variable(node)
         value = self.evaluate(node)
         if isinstance(value, Value):
             raise node.span.error(f"`{node.span.written}` is a number, and only an array has elements")
         return value
 
-    def variable(self, node: Name) -> Place:
+    def variable(self, node: syntax.Name) -> Place:
         variable = self.variables.get(node.name)
         if variable is None:
             raise self.unknown(node)
         return Place(variable.type, integers.number(variable.base, "i8"), variable, variable.name)
 
-    def member(self, node: Dot) -> Place:
+    def member(self, node: syntax.Dot) -> Place:
         place = self.place(node.base)
         written = node.base.span.written
         if not isinstance(place.type, Record):
@@ -326,7 +312,7 @@ class Scope:
         moved = place.offset.numbers + member.offset
         return Place(member.type, place.offset._replace(numbers=moved), place.variable, node.name)
 
-    def element(self, base: Place | Pointer, index: Node, node: Index) -> Place:
+    def element(self, base: Place | Pointer, index: Node, node: syntax.Index) -> Place:
         """`base[index]`: a place."""
         value = self.integer(index)
         numbers, fault = value.numbers.astype(np.int64), value.fault

@@ -3,25 +3,10 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
+from banksim.patterns import syntax
 from banksim.patterns.literals import number
 from banksim.patterns.source import Token, TokenReader
-from banksim.patterns.syntax import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Choice,
-    Dot,
-    If,
-    Index,
-    Name,
-    Node,
-    Number,
-    Opaque,
-    Several,
-    Unary,
-    depth,
-)
+from banksim.patterns.syntax import Node
 from banksim.patterns.types import Scalar, Type, read_type
 
 DEEPEST = 100
@@ -117,7 +102,7 @@ class Parser:
 
     def shallow(self, node: Node) -> Node:
         """`node`, unless it is so deep that evaluating it could exhaust Python's stack."""
-        if depth(node) > LONGEST_CHAIN:
+        if syntax.depth(node) > LONGEST_CHAIN:
             raise node.span.error(f"the expression is nested more than {LONGEST_CHAIN} levels deep")
         return node
 
@@ -129,7 +114,7 @@ class Parser:
         start = self.enter(reader.take())
         if start.word == "{":
             body = self.sequence("}")
-            node: Node = Several(start.span.to(reader.expect("}").span), tuple(body))
+            node: Node = syntax.Several(start.span.to(reader.expect("}").span), tuple(body))
         else:
             reader.expect("(", "behind `if`")
             condition = self.expression()
@@ -140,7 +125,7 @@ class Parser:
                 reader.take()
             if reader.accept("else"):
                 no = self.statement()
-            node = If(start.span.to((no or yes).span), condition, yes, no)
+            node = syntax.If(start.span.to((no or yes).span), condition, yes, no)
         self.nesting -= 1
         return node
 
@@ -151,7 +136,7 @@ class Parser:
         self.reader.expect(":")
         body = self.statement()
         self.nesting -= 1
-        return If(start.span.to(body.span), condition, body, None)
+        return syntax.If(start.span.to(body.span), condition, body, None)
 
     def assignment(self) -> Node:
         step = None if self.python else self.reader.accept("++", "--")
@@ -159,13 +144,13 @@ class Parser:
         if step is None and not self.python:
             step = self.reader.accept("++", "--")
         if step is not None:
-            return Assign(target.span, step.word[0], target, Number(step.span, 1, "i4"))
+            return syntax.Assign(target.span, step.word[0], target, syntax.Number(step.span, 1, "i4"))
         if self.reader.token.word not in ASSIGNMENTS or self.reader.token.kind != "sign":
             return target
         sign = self.enter(self.reader.take())
         value = self.assignment()
         self.nesting -= 1
-        return Assign(target.span.to(value.span), sign.word[:-1], target, value)
+        return syntax.Assign(target.span.to(value.span), sign.word[:-1], target, value)
 
     def expression(self) -> Node:
         """Anything but an assignment."""
@@ -175,12 +160,12 @@ class Parser:
             condition = self.binary(0)
             self.reader.expect("else")
             no = self.expression()
-            node = Choice(node.span.to(no.span), condition, node, no)
+            node = syntax.Choice(node.span.to(no.span), condition, node, no)
         elif not self.python and self.reader.accept("?"):
             yes = self.expression()
             self.reader.expect(":", "of `? :`")
             no = self.expression()
-            node = Choice(node.span.to(no.span), node, yes, no)
+            node = syntax.Choice(node.span.to(no.span), node, yes, no)
         self.nesting -= 1
         return node
 
@@ -208,7 +193,7 @@ class Parser:
             right = self.binary(level + 1)
             self.nesting -= 1
             last = token.word
-            left = Binary(left.span.to(right.span), PLAIN.get(last, last), left, right)
+            left = syntax.Binary(left.span.to(right.span), PLAIN.get(last, last), left, right)
 
     def level(self, token: Token) -> int | None:
         """The level of a binary operator; None for anything else."""
@@ -228,13 +213,13 @@ class Parser:
             self.enter(reader.take())
             operand = self.binary(NOT_LEVEL)
             self.nesting -= 1
-            return Unary(token.span.to(operand.span), "!", operand)
+            return syntax.Unary(token.span.to(operand.span), "!", operand)
         signs = ("-", "+", "~", "--", "++") if self.python else ("-", "+", "~", "!", "*", "&")
         if reader.at(*signs) and token.kind == "sign":
             self.enter(reader.take())
             operand = self.unary(len(self.levels))
             self.nesting -= 1
-            return Unary(token.span.to(operand.span), PLAIN.get(token.word, token.word), operand)
+            return syntax.Unary(token.span.to(operand.span), PLAIN.get(token.word, token.word), operand)
         if not self.python and reader.at("("):
             cast = self.cast()
             if cast is not None:
@@ -253,7 +238,7 @@ class Parser:
             return None
         operand = self.unary(len(self.levels))
         self.nesting -= 1
-        return Cast(opening.span.to(operand.span), *target, operand)
+        return syntax.Cast(opening.span.to(operand.span), *target, operand)
 
     def type(self) -> tuple[Type, bool] | None:
         """A type name and whether a `*` follows it."""
@@ -276,21 +261,21 @@ class Parser:
                 while self.python and reader.accept(","):
                     indices.append(self.expression())
                 closing = reader.expect("]")
-                if len(indices) == 1 and isinstance(indices[0], Several):
+                if len(indices) == 1 and isinstance(indices[0], syntax.Several):
                     indices = list(indices[0].items)
-                node = Index(node.span.to(closing.span), node, tuple(indices))
-            elif reader.at("(") and isinstance(node, (Name, Dot)):
+                node = syntax.Index(node.span.to(closing.span), node, tuple(indices))
+            elif reader.at("(") and isinstance(node, (syntax.Name, syntax.Dot)):
                 reader.take()
                 arguments = self.arguments(")")
                 closing = reader.expect(")")
-                node = Call(node.span.to(closing.span), node, tuple(arguments))
+                node = syntax.Call(node.span.to(closing.span), node, tuple(arguments))
             elif reader.accept("."):
                 member = reader.name("a member's name")
-                node = Dot(node.span.to(member.span), node, member.word, member.span)
+                node = syntax.Dot(node.span.to(member.span), node, member.word, member.span)
             elif not self.python and reader.accept("->"):
                 member = reader.name("a member's name")
-                pointed = Unary(node.span, "*", node)
-                node = Dot(node.span.to(member.span), pointed, member.word, member.span)
+                pointed = syntax.Unary(node.span, "*", node)
+                node = syntax.Dot(node.span.to(member.span), pointed, member.word, member.span)
             else:
                 return node
 
@@ -308,7 +293,7 @@ class Parser:
         if token.kind == "number":
             return number(reader.take(), self.python)
         if token.kind == "string":
-            return Opaque(reader.take().span, "a string")
+            return syntax.Opaque(reader.take().span, "a string")
         if reader.accept("("):
             items = [self.expression()]
             tuple_ = False
@@ -317,7 +302,7 @@ class Parser:
                 if not reader.at(")"):
                     items.append(self.expression())
             span = token.span.to(reader.expect(")").span)
-            return Several(span, tuple(items)) if tuple_ else items[0]._replace(span=span)
+            return syntax.Several(span, tuple(items)) if tuple_ else items[0]._replace(span=span)
         if token.kind == "name" and token.word in CASTS:
             return self.named_cast()
         if token.kind == "name" and token.word == "sizeof":
@@ -336,10 +321,10 @@ class Parser:
             target = read_type(reader, self.types)
             if target is not None and isinstance(target[0], Scalar) and reader.accept("("):
                 operand = self.expression()
-                return Cast(target[1].to(reader.expect(")").span), target[0], False, operand)
+                return syntax.Cast(target[1].to(reader.expect(")").span), target[0], False, operand)
             reader.position = start
         token = reader.take()
-        return Name(token.span, token.word)
+        return syntax.Name(token.span, token.word)
 
     def named_cast(self) -> Node:
         """`static_cast<type>(operand)`."""
@@ -352,7 +337,7 @@ class Parser:
         reader.expect(">")
         reader.expect("(")
         operand = self.expression()
-        return Cast(word.span.to(reader.expect(")").span), *target, operand)
+        return syntax.Cast(word.span.to(reader.expect(")").span), *target, operand)
 
     def sizeof(self) -> Node:
         """`sizeof(type)`."""
@@ -362,4 +347,4 @@ class Parser:
         if target is None:
             raise self.reader.surprise("a type (sizeof of a value is not supported)")
         closing = self.reader.expect(")")
-        return Number(word.span.to(closing.span), 8 if target[1] else target[0].size, "u8")
+        return syntax.Number(word.span.to(closing.span), 8 if target[1] else target[0].size, "u8")

@@ -9,32 +9,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from banksim.banks.compiled import rule_words
 from banksim.banks.compiled.copies import by_lines, by_places, bypassing, copies, lane_word, reading
-from banksim.banks.compiled.rule_words import (
-    BROADCAST,
-    BROADCASTS,
-    BY_HALF_PLACE,
-    BY_LINE,
-    BY_PLACE,
-    BYPASS,
-    COPIES,
-    COPY,
-    COPY_AND_BYPASS,
-    FIELDS,
-    GROUPS,
-    HEADER,
-    KEEP,
-    LANE,
-    MERGED,
-    ONCE,
-    PART,
-    PASSES,
-    ROWS,
-    RULE_WORDS,
-    SERVES,
-    SHIFT,
-    UNKNOWN,
-)
+from banksim.banks.compiled.rule_words import GROUPS, KEEP, MERGED, PART, PASSES, ROWS, SERVES, SHIFT, UNKNOWN
 from banksim.requests.copies import LINE
 from banksim.requests.kinds import WIDTHS
 from banksim.requests.lane_intrinsics import across, call_at, equal_to, ones, pointer, room, word
@@ -52,7 +29,7 @@ _equal_across_1, _equal_across_2 = (across("==", [lane ^ other for lane in range
 def record_of(op: Integer, width: Integer) -> Integer:
     """Where the record of an op and width begins in a rule."""
     column = np.int64(width > 1) + np.int64(width > 2) + np.int64(width > 4) + np.int64(width > 8)
-    return HEADER + (np.int64(op) * len(WIDTHS) + column) * FIELDS
+    return rule_words.HEADER + (np.int64(op) * len(WIDTHS) + column) * rule_words.FIELDS
 
 
 @inlined
@@ -129,15 +106,15 @@ def judge_copy(
     ideal: Integer
     worst: Integer
     total = ideal = worst = np.int64(0)
-    if serves == BY_LINE:
+    if serves == rule_words.BY_LINE:
         total, ideal = by_lines(address, lanes, width)
         worst = (total + ideal - 1) // ideal
-    if serves in (BY_PLACE, BY_HALF_PLACE):
-        total, ideal = by_places(address, lanes, width, LINE if serves == BY_PLACE else LINE // 2)
+    if serves in (rule_words.BY_PLACE, rule_words.BY_HALF_PLACE):
+        total, ideal = by_places(address, lanes, width, LINE if serves == rule_words.BY_PLACE else LINE // 2)
         worst = (total + ideal - 1) // ideal
-    if serves in (COPY, COPY_AND_BYPASS):
+    if serves in (rule_words.COPY, rule_words.COPY_AND_BYPASS):
         total, ideal, worst = copies(address, lanes, width, groups, part, shift)
-    if serves in (BYPASS, COPY_AND_BYPASS):
+    if serves in (rule_words.BYPASS, rule_words.COPY_AND_BYPASS):
         more, least = bypassing(address, reading(address, lanes))
         if more < 0:
             total, ideal, worst = np.int64(UNKNOWN), np.int64(0), np.int64(0)
@@ -253,7 +230,7 @@ def judge_at(
     address: Place, mask: Integer, op: Integer, width: Integer, rule: Place
 ) -> tuple[Integer, Integer, Integer, Integer, Integer]:
     """Judge one request as `judge` does, given pointers."""
-    rules, record = carray(rule, RULE_WORDS, np.int64), record_of(op, width)
+    rules, record = carray(rule, rule_words.RULE_WORDS, np.int64), record_of(op, width)
     serves = rules[record + SERVES]
     if serves == UNKNOWN:
         return UNKNOWN, UNKNOWN, 0, 0, 0
@@ -266,17 +243,17 @@ def judge_at(
     if rules[record + MERGED] and pairs_merge(address, mask):
         part = rules[record + MERGED]
     groups, shift, passes = rules[record + GROUPS], rules[record + SHIFT], rules[record + PASSES]
-    if serves >= BROADCAST:
+    if serves >= rule_words.BROADCAST:
         place = _room_for_found()
-        function = rules[BROADCASTS] if serves == BROADCAST else rules[COPIES]
+        function = rules[rule_words.BROADCASTS] if serves == rule_words.BROADCAST else rules[rule_words.COPIES]
         call_special(function, address, place, mask, width, groups, part, shift, serves)
         found = carray(place, 5, np.int64)
         low, high, ideal = found[0], found[1], found[2]
         if low != UNKNOWN:
             low, high, ideal = low * passes, high * passes, ideal * passes
         return low, high, ideal, found[3], found[4]
-    total, ideal, worst = words(address, mask, serves == LANE, word(rules[KEEP]), groups, part, shift)
-    if serves == ONCE:
+    total, ideal, worst = words(address, mask, serves == rule_words.LANE, word(rules[KEEP]), groups, part, shift)
+    if serves == rule_words.ONCE:
         total, worst = ideal, np.int64(1)
     return total * passes, total * passes, ideal * passes, worst, worst
 
