@@ -167,6 +167,10 @@ class Follower(Bounds, Unfollowed):
     def low(self, v: Followed) -> Followed:
         return self.like(v, self.inner.low(v.plain), tuple(map(self.inner.low, v.slopes)))
 
+    def long_of(self, low: Followed, high: Followed) -> Followed:
+        """By a sum instead of an OR of the two words, which share no bit: slopes pass through sums."""
+        return self.zext(low) + (self.zext(high) << 32)
+
     def number(self, v: Followed) -> Followed:
         return self.like(v, self.inner.number(v.plain))
 
@@ -289,30 +293,3 @@ class Follower(Bounds, Unfollowed):
         mine = "XYZ".index(name[-1])
         step = self.inner.new("u", 32, 1, self.e.b.trunc(self.e.get(region, REGION, "step", mine), INT[32]))
         return Followed(self, plain, tuple(step if axis == mine else self.inner.const(0) for axis in self.axes))
-
-    # ---- addresses
-    def wide(self, o: Operand) -> Followed:
-        """`Engine.wide` by a sum instead of an OR of the two words, which share no bit: slopes pass through sums."""
-        if o.kind in ("imm", "float"):
-            return self.const(o.number, 64)
-        if o.is_zero:
-            return self.const(0, 64)
-        v = self.zext(self.raw(o)) + (self.zext(self.raw(o, word=1)) << 32)
-        if o.negative:
-            v = ~v + 1
-        return ~v if o.inverted else v
-
-    def address(self, o: Operand, wide: bool) -> Followed:
-        total = self.const(0, 64 if wide else 32)
-        for part in o.parts:
-            scale = next((int(m[1:]) for m in part.modifiers if m in ("X4", "X8", "X16")), 1)
-            term = self.term(part, wide)
-            total = total + (term * scale if scale > 1 else term)
-        return total
-
-    def term(self, part: Operand, wide: bool) -> Followed:
-        if not wide:
-            return self.raw(part)
-        if part.kind in ("imm", "float"):
-            return self.unsigned(self.sext(self.raw(part)))
-        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)

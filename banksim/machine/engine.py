@@ -291,10 +291,23 @@ class Engine(ABC):
     def special(self, name: str, uniform: bool) -> Value:
         """A special register (SR_TID.X, SR_LANEID …) as u32; `uniform`: as a scalar."""
 
-    # ---- primitives: memory
-    @abstractmethod
+    # ---- memory
     def address(self, o: Operand, wide: bool) -> Value:
         """Sum of the terms of a memory operand: u64 if `wide`, else u32."""
+        total = self.const(0, 64 if wide else 32)
+        for part in o.parts:
+            scale = next((int(m[1:]) for m in part.modifiers if m in ("X4", "X8", "X16")), 1)
+            term = self.term(part, wide)
+            total = total + (term * scale if scale > 1 else term)
+        return total
+
+    def term(self, part: Operand, wide: bool) -> Value:
+        """A register pair, unless marked as 32 bits, in a wide address; offsets are signed."""
+        if not wide:
+            return self.raw(part)
+        if part.kind in ("imm", "float"):
+            return self.unsigned(self.sext(self.raw(part)))
+        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)
 
     @abstractmethod
     def fetch(self, a: Access) -> tuple[Value, ...]:

@@ -264,12 +264,6 @@ class LLVMEngine(Routines):
         high = self.high(address) + (distance >> 32 & 0xFFFFFFFF) + self.number(low < before)
         return self.zext(low) | self.zext(high) << 32
 
-    def term(self, part: Operand, wide: bool) -> Value:
-        """A register of an address: a pair where the address has 64 bits, unless it is marked .U32."""
-        if not wide:
-            return self.raw(part)
-        return self.zext(self.raw(part)) if "U32" in part.modifiers else self.wide(part)
-
     def site(self, i: Instruction) -> ir.Value:
         """The memo of an instruction that may make requests to shared memory."""
         asked = request(i)

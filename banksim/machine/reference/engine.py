@@ -205,25 +205,6 @@ class NumpyEngine(Engine):
         self.executing = before
         return made
 
-    # ---- addresses
-    def address(self, o: Operand, wide: bool) -> Value:
-        kind = np.uint64 if wide else np.uint32
-        total: Value = kind(0)
-        for part in o.parts:
-            scale = next((int(m[1:]) for m in part.modifiers if m in ("X4", "X8", "X16")), 1)
-            total = total + self.term(part, wide) * kind(scale)
-        return total
-
-    def term(self, part: Operand, wide: bool) -> Value:
-        """A register pair, unless marked as 32 bits, in a wide address; offsets are signed."""
-        if not wide:
-            return self.raw(part)
-        if part.kind in ("imm", "float"):
-            return self.unsigned(self.sext(self.raw(part)))
-        if "U32" in part.modifiers:
-            return self.zext(self.raw(part))
-        return self.wide(part)
-
 
 def fused(a: float, b: float, c: float) -> float:
     """a · b + c rounded once, by exact arithmetic."""
