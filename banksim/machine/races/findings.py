@@ -1,7 +1,7 @@
 """What checks of a launch find in its accesses to shared memory: plain data, and where a barrier is missing."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from banksim.errors import InputError
 from banksim.requests.trace import Site
@@ -127,19 +127,7 @@ class Race:
 
     def to_json(self) -> dict[str, object]:
         """Plain data; `barrier` says what is missing where."""
-        return {
-            "check": self.check,
-            "first": self.first.to_json(),
-            "second": self.second.to_json(),
-            "address": self.address,
-            "block": list(self.block),
-            "count": self.count,
-            "same_warp": self.same_warp,
-            "copying": self.copying,
-            "same_value": self.same_value,
-            "unfenced": self.unfenced,
-            "barrier": self.barrier and asdict(self.barrier),
-        }
+        return {"check": self.check, **fields_of(self), "barrier": self.barrier and asdict(self.barrier)}
 
 
 @dataclass(frozen=True)
@@ -153,13 +141,7 @@ class UninitializedRead:
     check: str = field(default="uninitialized", init=False)
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "check": self.check,
-            "access": self.access.to_json(),
-            "address": self.address,
-            "block": list(self.block),
-            "count": self.count,
-        }
+        return {"check": self.check, **fields_of(self)}
 
 
 Finding = Race | UninitializedRead
@@ -176,8 +158,16 @@ class Hint:
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""
-        sides = {"first": self.first.to_json(), "second": self.second.to_json()}
-        return {"hint": hinted(self), **sides, "address": self.address, "block": list(self.block)}
+        return {"hint": hinted(self), **fields_of(self)}
+
+
+def fields_of(one: Finding | Hint) -> dict[str, object]:
+    """Each field as plain data."""
+
+    def plain(value: object) -> object:
+        return value.to_json() if isinstance(value, Access) else list(value) if isinstance(value, tuple) else value
+
+    return {each.name: plain(getattr(one, each.name)) for each in fields(one)}
 
 
 def first_hint(hints: Iterable[Hint | None]) -> Hint | None:
