@@ -249,9 +249,14 @@ def footprint(i: Instruction) -> Footprint:
     return x.found
 
 
+def written_by_control(i: Instruction) -> tuple[Operand, ...]:
+    """The operands of an instruction of control flow that it writes."""
+    return {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
+
+
 def at_control(x: Tracer, i: Instruction) -> None:
-    """All operands decide where control goes, except those that BMOV and B2R write."""
-    writes = {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
+    """All operands decide where control goes, except those that it writes."""
+    writes = written_by_control(i)
     for o in i.operands:
         if o.kind not in ("R", "UR", "P", "UP") or o.is_zero:
             continue

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from banksim.classes.accesses import MemoryFollower
+from banksim.classes.footprint import written_by_control
 from banksim.classes.needed import Needed, needed
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Kernel
@@ -46,7 +47,7 @@ class ClassTranslator(Translator):
 
     def decide(self, i: Instruction) -> None:
         """All that control flow reads must be known, and the same in all blocks."""
-        written = {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ())
+        written = written_by_control(i)
         for o in i.operands:
             if o in written:
                 continue
@@ -58,7 +59,7 @@ class ClassTranslator(Translator):
     def simple(self, i: Instruction) -> None:
         if i.name in CONTROL:
             super().simple(i)
-            for o in {"BMOV": i.operands[:1], "B2R": i.operands}.get(i.name, ()):
+            for o in written_by_control(i):
                 if o.kind in ("R", "P") and not o.is_zero:
                     self.follower.assign((o.kind, o.number), self.follower.const(0))
         elif i.pc in self.chosen:
