@@ -12,14 +12,7 @@ from banksim.requests.counts import Count, Range, ends, plain, total_if_known
 from banksim.system.paths import portable
 
 Verdict = Literal["worse", "better", "same", "new", "gone", "unknown"]
-MEANINGS: dict[Verdict, str] = {
-    "worse": "it takes more transactions",
-    "better": "it takes fewer",
-    "same": "it takes as many",
-    "new": "it was not there before; a regression if it has conflicts",
-    "gone": "it is not there after",
-    "unknown": "nobody knows the count, before or after",
-}
+"""Of transactions before and after; "new": a line that was not there before, "gone": one that is not there after."""
 
 
 @dataclass(frozen=True)

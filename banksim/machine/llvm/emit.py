@@ -1,4 +1,4 @@
-"""Writing LLVM: small helpers over llvmlite's builder, and the vector moves that every function uses."""
+"""Writing LLVM: small helpers over the builder, and the vector moves that every function uses."""
 
 from collections.abc import Sequence
 from typing import Any
