@@ -4,17 +4,7 @@ import numpy as np
 from numba import types
 
 from banksim.machine import codes
-from banksim.machine.codes import (
-    AND,
-    AT_BARRIER,
-    BLOCK_BARRIERS,
-    NO_REDUCTION,
-    OF_CLUSTER,
-    POPC,
-    RANK_BIT,
-    READY,
-    YIELDED,
-)
+from banksim.machine.codes import BLOCK_BARRIERS, OF_CLUSTER
 from banksim.machine.llvm.groups import cluster_of, put_aside, tell
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.machine.state import Context
@@ -29,9 +19,9 @@ def complete(c: Context, b: Integer) -> None:
     if c.watch:
         tell(c.follow, c, c, 0, codes.PASSED, b)
     how, votes = c.reduction[b], c.votes[b]
-    if how == POPC:
+    if how == codes.POPC:
         c.result[b] = votes
-    elif how == AND:
+    elif how == codes.AND:
         c.result[b] = votes == c.arrived[b]
     else:
         c.result[b] = votes > 0
@@ -58,12 +48,12 @@ def arrive(
     c = carray(context, 1)[0]
     b = np.int64(number) & (BLOCK_BARRIERS - 1)
     if waits:
-        put_aside(w, mask, pc, AT_BARRIER + b, c.phase[b])
+        put_aside(w, mask, pc, codes.AT_BARRIER + b, c.phase[b])
     if c.watch:
         tell(c.follow, c, w, mask, codes.ARRIVED, b)
     c.arrived[b] += ones(mask)
     c.expected[b] = expected
-    if how != NO_REDUCTION:
+    if how != codes.NO_REDUCTION:
         w.reduced = b
         c.reduction[b] = how
         c.votes[b] += ones(votes & mask)
@@ -82,8 +72,8 @@ def leave(context: Place, warp: Place, mask: Integer) -> None:
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     for g in range(w.groups):
-        if w.group_wait[g] == YIELDED:
-            w.group_wait[g] = READY
+        if w.group_wait[g] == codes.YIELDED:
+            w.group_wait[g] = codes.READY
     w.live &= ~mask
     c.live -= ones(mask)
     for b in range(BLOCK_BARRIERS):
@@ -95,7 +85,7 @@ def leave(context: Place, warp: Place, mask: Integer) -> None:
         cluster.arrived -= ones(w.cluster_arrived & mask)
     gather_cluster(c)
     if not c.live:
-        cluster.ended |= np.uint32(1) << np.uint32(c.own_shared >> np.uint64(RANK_BIT))
+        cluster.ended |= np.uint32(1) << np.uint32(c.own_shared >> np.uint64(codes.RANK_BIT))
 
 
 # ---- the barrier of a cluster of blocks

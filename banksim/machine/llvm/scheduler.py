@@ -10,24 +10,8 @@ from numba import types
 from banksim.kernels.kernel import BYTES
 from banksim.machine import codes, doubts
 from banksim.machine.codes import APART, AT_BARRIER, AT_CLUSTER, AT_WORD, BLOCKED, DONE, READY, RUN, WARPSYNC, YIELDED
-from banksim.machine.llvm.groups import (
-    blocked,
-    cluster_of,
-    come_to,
-    doubt,
-    doubt_where_it_waits,
-    find_parts,
-    force,
-    join,
-    phase_over,
-    put_aside,
-    release,
-    remove,
-    stuck,
-    tell,
-    try_again,
-    waits_at_bsync,
-)
+from banksim.machine.llvm import groups
+from banksim.machine.llvm.groups import doubt, find_parts, put_aside, remove, tell, waits_at_bsync
 from banksim.machine.record_types import CONTEXT, WARP
 from banksim.machine.state import Warp
 from banksim.requests.lane_intrinsics import lowest, ones, room
@@ -58,13 +42,13 @@ def schedule(context: Place, warp: Place) -> Integer:
     if not w.live:
         return DONE
     if w.groups > 1 or w.group_wait[0] >= 0:
-        join(c, w)
+        groups.join(c, w)
     for g in range(w.groups):
         b = w.group_wait[g] - AT_BARRIER
         if w.group_wait[g] == AT_WORD:
-            over = phase_over(c, w.group_phase[g])
+            over = groups.phase_over(c, w.group_phase[g])
         elif w.group_wait[g] == AT_CLUSTER:
-            over = cluster_of(c).phase != w.group_phase[g]
+            over = groups.cluster_of(c).phase != w.group_phase[g]
             if over and c.watch:
                 tell(c.follow, c, w, w.group_mask[g], codes.RELEASED, codes.OF_CLUSTER)
         else:
@@ -79,7 +63,7 @@ def schedule(context: Place, warp: Place) -> Integer:
         if w.group_mask[g] == w.slot and (w.group_wait[g] == READY or w.group_wait[g] == APART):
             best = g
     if best < 0:
-        best = stuck(c, w)
+        best = groups.stuck(c, w)
     g = w.groups - 1
     while best < 0 and g >= 0:
         if w.group_wait[g] == YIELDED:
@@ -92,7 +76,7 @@ def schedule(context: Place, warp: Place) -> Integer:
     if not yielded:
         for g in range(np.int64(w.groups)):
             if w.group_wait[g] == YIELDED:
-                doubt_where_it_waits(c, w, g, doubts.GAVE_WAY)
+                groups.doubt_where_it_waits(c, w, g, doubts.GAVE_WAY)
     w.slot, w.again = 0, 0
     w.active = w.group_mask[best]
     w.pc = w.group_pc[best]
@@ -189,9 +173,9 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
         doubt(c, pc - BYTES, doubts.FOREIGN)
     put_aside(w, mask, pc, number, 0)
     g: Integer = w.groups - 1
-    come = come_to(w, g)
+    come = groups.come_to(w, g)
     elsewhere = np.uint32(0)
-    if gathers & w.live & ~goes & ~blocked(w):
+    if gathers & w.live & ~goes & ~groups.blocked(w):
         goes &= ~gathers
         if not goes & mask:
             return np.uint32(0)
@@ -203,9 +187,9 @@ def meet(context: Place, warp: Place, mask: Integer, pc: Integer, number: Intege
         for h in range(w.groups):
             if waits_at_bsync(w, h):
                 elsewhere |= w.group_mask[h] & gathers & ~goes
-    g = release(c, w, g, goes)
+    g = groups.release(c, w, g, goes)
     if elsewhere:
-        try_again(w)
+        groups.try_again(w)
     w.active, w.pc = w.group_mask[g], pc
     remove(w, g)
     if c.watch:
@@ -221,15 +205,15 @@ def leave_barrier(context: Place, warp: Place, mask: Integer, pc: Integer, numbe
     w = carray(warp, 1)[0]
     c = carray(context, 1)[0]
     rest = w.barriers[number] & w.live
-    if rest & ~blocked(w):
+    if rest & ~groups.blocked(w):
         return np.uint32(0)
     released, g = np.uint32(0), w.groups - 1
     while g >= 0:
         if waits_at_bsync(w, g) and w.group_mask[g] & rest:
             if w.group_wait[g] != number:
                 doubt(c, pc - BYTES, doubts.ELSEWHERE)
-            come = come_to(w, g) | w.group_mask[g]
-            h = force(c, w, g)
+            come = groups.come_to(w, g) | w.group_mask[g]
+            h = groups.force(c, w, g)
             if not released:
                 w.slot = w.group_mask[h]
             released |= come
