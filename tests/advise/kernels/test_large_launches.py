@@ -8,6 +8,8 @@ import pytest
 from banksim.advise.kernels.advice import KernelAdvice, advise_kernel
 from banksim.advise.kernels.cuda_source import CudaSource
 from banksim.advise.kernels.measure import Bench
+from banksim.advise.kernels.source import rewritten
+from banksim.advise.kernels.source_layouts import groups
 from banksim.architectures.bank_rules import architecture
 from helpers.places import written_to
 
@@ -42,8 +44,11 @@ def arguments() -> list[object]:
 
 
 def advice(folder: Path, arch: str = "sm_90", **parts: str) -> KernelAdvice:
-    args = arguments()
-    found = advise_kernel(source(folder, **parts), GRID, BLOCK, args, arch=arch.split(","))
+    """All layouts are listed with one start of nvdisasm: the search itself asks ahead only for what it tries anyway."""
+    args, kernel = arguments(), source(folder, **parts)
+    layouts = [(change,) for array in kernel.declared for group in groups(array, 0) for change in group]
+    kernel.ahead([kernel.content, *(rewritten(kernel.content, changes) for changes in layouts)])
+    found = advise_kernel(kernel, GRID, BLOCK, args, arch=arch.split(","))
     assert all(np.array_equal(mine, given) for mine, given in zip(args, arguments(), strict=True))  # type: ignore[arg-type]
     return found
 
