@@ -2,6 +2,8 @@
 broadcast where they have one address, the same half by half where each half of the warp is so (rows of sixteen
 elements), else by gather or scatter, which take several times as long."""
 
+from collections.abc import Sequence
+
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
 from banksim.machine.llvm.emit import Emitter
@@ -187,21 +189,29 @@ def few_addresses(e: Emitter, a: MemoryCall, at: Place, words: int) -> None:
     b.ret_void()
 
 
-def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.Value, ...]) -> None:
-    """Write the code that stores and returns. Where lanes write the same bytes, the lowest lane of the last part of the
-    request wins (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
-    b = e.b
-    lanes = e.as_bools(a.mask)
+def scattered(
+    e: Emitter, a: MemoryCall, base: ir.Value, offsets: ir.Value, width: int, values: Sequence[ir.Value]
+) -> None:
+    """Write the code that stores each lane's values. Where lanes write the same bytes, the lowest lane of the last part
+    of the request wins (measured on one H200): a scatter writes lanes in their order, so they are turned round."""
     part = 128 // max(width, 4)
     turned = vector([lane // part * part + part - 1 - lane % part for lane in range(LANES)])
 
     def turn(v: ir.Value) -> ir.Value:
-        return b.shuffle_vector(v, ir.Constant(v.type, ir.UNDEFINED), turned)
+        return e.b.shuffle_vector(v, ir.Constant(v.type, ir.UNDEFINED), turned)
 
+    for word, v in enumerate(values):
+        places = e.b.add(offsets, vector([4 * word] * LANES)) if word else offsets
+        e.scatter(base, turn(places), turn(e.as_bools(a.mask)), turn(v))
+
+
+def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.Value, ...]) -> None:
+    """Write the code that stores and returns."""
+    b = e.b
+    lanes = e.as_bools(a.mask)
     if width < 4:
         narrow = b.trunc(values[0], typed("u", 8 * width, LANES))
-        places = interleaved(b, at.offsets) if at.interleaved else at.offsets
-        e.scatter(at.base, turn(places), turn(lanes), turn(narrow))
+        scattered(e, a, at.base, interleaved(b, at.offsets) if at.interleaved else at.offsets, width, [narrow])
         b.ret_void()
         return
     if at.interleaved:
@@ -209,14 +219,14 @@ def move_out(e: Emitter, a: MemoryCall, at: Place, width: int, values: tuple[ir.
             for word, v in enumerate(values):
                 e.masked_store(row(e, at, word), lanes, v)
             b.ret_void()
-    if not at.interleaved and width == 4:
+        for word, v in enumerate(values):
+            e.scatter(at.base, interleaved(b, at.offsets, word), lanes, v)
+        b.ret_void()
+        return
+    if width == 4:
         start, neighbours = are_neighbours(e, a, at, 4)
         with b.if_then(neighbours):
             e.masked_store(e.at(at.base, start), lanes, values[0])
             b.ret_void()
-    for word, v in enumerate(values):
-        if not at.interleaved:
-            e.scatter(at.base, turn(b.add(at.offsets, vector([4 * word] * LANES))), turn(lanes), turn(v))
-        else:
-            e.scatter(at.base, interleaved(b, at.offsets, word), lanes, v)
+    scattered(e, a, at.base, at.offsets, width, values)
     b.ret_void()

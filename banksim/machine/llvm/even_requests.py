@@ -12,7 +12,7 @@ from banksim.kernels.kernel import BYTES
 from banksim.machine.codes import WRITTEN
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
-from banksim.machine.llvm.data_movement import extended, put_result
+from banksim.machine.llvm.data_movement import extended, put_result, scattered
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.scratch import MET, MET_BYTES, MET_SITES
@@ -127,8 +127,12 @@ class EvenRequest:
                     end = b.add(self.start, INT[64](LANES * distance))
                     whole = b.and_(b.icmp_signed(">=", self.start, INT[64](0)), b.icmp_signed("<=", end, self.size))
                     with b.if_then(whole):
-                        self.give(self.parts_of_block(start, distance // 4, words))
-        if width <= 4:
+                        block = b.load(start, typ=ir.VectorType(INT[32], distance // 4 * LANES), align=4)
+                        self.give(self.parts_of_block(block, distance // 4, words))
+        if width > 4:
+            with self.inside():
+                self.give(self.parts_of_block(self.of_each_lane(words), words, words))
+        else:
             with self.inside(beyond=4 - width):
                 if width == 4 and self.every_lane:
                     self.rows()
@@ -143,9 +147,17 @@ class EvenRequest:
             return e.b.load(start, typ=kind, align=width)
         return e.call(f"masked_load_i{8 * width}", kind, start, e.as_bools(self.a.mask))
 
-    def parts_of_block(self, start: ir.Value, step: int, words: int) -> list[ir.Value]:
+    def of_each_lane(self, words: int) -> ir.Value:
+        """The words of each lane behind those of the one below, loaded lane by lane: a gather of each of the words
+        takes longer. Lanes that access nothing load what the first does."""
+        e, b, address = self.e, self.e.b, self.a.address
+        if not self.every_lane:
+            address = b.select(e.as_bools(self.a.mask), address, splat(b, self.first))
+        places = [e.at(self.base, b.zext(b.extract_element(address, INT[32](n)), INT[64])) for n in range(LANES)]
+        return self.joined([b.load(one, typ=ir.VectorType(INT[32], words), align=4) for one in places])
+
+    def parts_of_block(self, found: ir.Value, step: int, words: int) -> list[ir.Value]:
         """The first words of each of 32 pieces of so many words, one behind the other."""
-        found = self.e.b.load(start, typ=ir.VectorType(INT[32], step * LANES), align=4)
         nothing = ir.Constant(found.type, ir.UNDEFINED)
         places = [vector(range(word, step * LANES, step)) for word in range(words)]
         return [self.e.b.shuffle_vector(found, nothing, one) for one in places]
@@ -168,7 +180,8 @@ class EvenRequest:
     def joined(self, parts: list[ir.Value]) -> ir.Value:
         """Vectors one behind the other."""
         while len(parts) > 1:
-            lanes = vector(range(2 * LANES // len(parts)))
+            assert isinstance(parts[0].type, ir.VectorType)
+            lanes = vector(range(2 * parts[0].type.count))
             parts = [self.e.b.shuffle_vector(*two, lanes) for two in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
 
@@ -181,21 +194,27 @@ class EvenRequest:
         self.e.b.ret_void()
 
     def store(self, values: Sequence[ir.Value]) -> None:
-        """Returns from the function if lanes that store are neighbours; where each stores several words, only if all
-        do."""
+        """Returns from the function with what the request stores, if it lies in one buffer."""
         e, b, width = self.e, self.e.b, self.width
-        if len(values) > 1 and not self.every_lane:
-            return
-        with self.even(), self.apart(width) as start:
-            narrow = [b.trunc(values[0], typed("u", 8 * width, LANES))] if width < 4 else values
-            if self.every_lane:
-                b.store(self.woven(narrow), start, align=min(width, 4))
-            else:
-                e.call(f"masked_store_i{8 * width}", VOID, start, e.as_bools(self.a.mask), narrow[0])
-            touched = e.get(self.a.context, CONTEXT, "touched", as_type=POINTER)
-            number = b.load(e.at(self.met, 4), typ=INT[32])
-            e.store(INT[8](WRITTEN), e.at(touched, b.zext(number, INT[64])))
-            b.ret_void()
+        narrow = [b.trunc(values[0], typed("u", 8 * width, LANES))] if width < 4 else values
+        if len(values) == 1 or self.every_lane:
+            with self.even(), self.apart(width) as start:
+                if self.every_lane:
+                    b.store(self.woven(narrow), start, align=min(width, 4))
+                else:
+                    e.call(f"masked_store_i{8 * width}", VOID, start, e.as_bools(self.a.mask), narrow[0])
+                self.touch()
+        with self.inside():
+            scattered(e, self.a, self.base, self.a.address, width, narrow)
+            self.touch()
+
+    def touch(self) -> None:
+        """Notes that the buffer is written, and returns."""
+        e, b = self.e, self.e.b
+        touched = e.get(self.a.context, CONTEXT, "touched", as_type=POINTER)
+        number = b.load(e.at(self.met, 4), typ=INT[32])
+        e.store(INT[8](WRITTEN), e.at(touched, b.zext(number, INT[64])))
+        b.ret_void()
 
     def woven(self, values: Sequence[ir.Value]) -> ir.Value:
         """The words of each lane behind those of the one below."""

@@ -44,6 +44,15 @@ extern "C" __global__ void narrow(int2* found, signed char* bytes, short* halves
         halves[at] = -t - 1;
     }
 }
+extern "C" __global__ void stored(char* one, short* two, int* four, int2* eight, int4* sixteen, const int* index,
+                                  const unsigned* masks) {
+    int t = threadIdx.x, i = index[blockIdx.x * 32 + t], at = blockIdx.x * 512 + i;
+    if (masks[blockIdx.x] >> t & 1) {
+        one[at] = two[at] = four[at] = ++t;
+        eight[at] = make_int2(t, t + 1);
+        sixteen[at] = make_int4(t, t + 1, t + 2, t + 3);
+    }
+}
 extern "C" __global__ void put(char* one, char* four, const int* index) {
     int t = threadIdx.x;
     *(int*)(one + index[t]) = t;
@@ -93,6 +102,8 @@ ACTIVE = (MASK[:, None] >> LANE & 1).astype(bool)
 PLACE = np.repeat([*PLACES.values()], len(MASKS), axis=0)
 INDEX = np.where(ACTIVE, PLACE, 1 << 28).astype(np.int32)
 """Where a lane is not active its address may be anything: that of no memory as well."""
+KINDS = [(np.int8, 1), (np.int16, 1), (np.int32, 1), (np.int32, 2), (np.int32, 4)]
+"""What lanes store: words of a type."""
 NUMBERS = np.random.default_rng(3).integers(1, 1 << 30, 512).astype(np.int32)
 
 
@@ -141,6 +152,29 @@ def test_the_lane_that_is_beyond_the_array_is_told(kernels: dict[str, Kernel], d
     for kernel, written in (("apart", results), ("narrow", narrow))[: 2 if last > 0 else 1]:
         with pytest.raises(Fault, match=f"lane {31 if distance else 0}$"):
             banksim.run(kernels[kernel], 1, 32, (*written, NUMBERS, index, np.array([0xFFFFFFFF], np.uint32)))
+
+
+def test_every_lane_stores_where_it_should(kernels: dict[str, Kernel]) -> None:
+    """Of lanes that store to one place the lowest of the last part of the request wins: 128 bytes are a part."""
+    results = [np.zeros((len(MASK), 512, words), kind) for kind, words in KINDS]
+    banksim.run(kernels["stored"], len(MASK), 32, (*results, INDEX, MASK))
+    for got in results:
+        part = 32 // got.shape[2]
+        expected = np.zeros_like(got)
+        for lane in LANE // part * part + part - 1 - LANE % part:
+            block = np.flatnonzero(ACTIVE[:, lane])
+            expected[block, PLACE[block, lane]] = lane + 1 + np.arange(got.shape[2])
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("lanes", [0xFFFFFFFF, 0x80FF00F0])
+@pytest.mark.parametrize("last", [512, 511, 1 << 28])
+def test_a_store_beyond_the_array_is_told(kernels: dict[str, Kernel], lanes: int, last: int) -> None:
+    index = np.where(LANE == 31, last, LANE * LANE % 127).astype(np.int32)
+    for short in range(5):
+        results = [np.zeros((511 if n == short else 512, words), kind) for n, (kind, words) in enumerate(KINDS)]
+        with pytest.raises(Fault, match=r"lane 31$"):
+            banksim.run(kernels["stored"], 1, 32, (*results, index, np.array([lanes], np.uint32)))
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
