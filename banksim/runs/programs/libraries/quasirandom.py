@@ -3,7 +3,7 @@
 The first dimension holds the reversed bits of whole numbers. Those of the others come from S. Joe and F. Y. Kuo's
 direction numbers ("Constructing Sobol sequences with better two-dimensional projections", 2008), which SciPy has. An
 H200's cuRAND gave the same uniform and normal floats of 64-bit words in one dimension; how its doubles are made of
-words was not recorded. Its scrambled sequences are made of tables that are published nowhere, and not provided.
+words was not recorded. Its scrambled sequences are made of tables that only cuRAND has, and not provided.
 """
 
 import warnings
