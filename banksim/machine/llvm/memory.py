@@ -325,10 +325,10 @@ class MemoryFunctions:
             ranks = b.lshr(places, vector([codes.RANK_BIT] * LANES))
             sound = b.and_(sound, b.icmp_unsigned("<", ranks, splat(b, blocks)))
         fits = b.and_(sound, b.icmp_unsigned("<=", inside, splat(b, limit)))
-        good = b.and_(e.everywhere(fits, others), b.icmp_unsigned(">=", size, INT[64](start + width)))
-        if known is not None:
-            good = b.and_(good, known)
-            fits = b.and_(fits, splat(b, known))
+        large = b.icmp_unsigned(">=", size, INT[64](start + width))  # else no lane fits
+        holds = large if known is None else b.and_(large, known)
+        fits = b.and_(fits, splat(b, holds))
+        good = e.everywhere(fits, others)
         if known is not None and self.layout == PROGRAM:
 
             def refuse(passes: ir.Value) -> None:

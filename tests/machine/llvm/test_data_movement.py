@@ -178,6 +178,16 @@ def test_a_store_beyond_the_array_is_told(kernels: dict[str, Kernel], lanes: int
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_the_lane_that_accesses_an_array_smaller_than_its_access_is_told(
+    kernels: dict[str, Kernel], engine: str
+) -> None:
+    results = [np.zeros(32 * n, np.int32) for n in (1, 2, 4, 1)]
+    mask = np.array([1 << 31], np.uint32)
+    with pytest.raises(Fault, match=r"load of 16 bytes .* lane 31$"):
+        banksim.run(kernels["apart"], 1, 32, (*results, NUMBERS[:3].copy(), 0 * INDEX[0], mask), engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_of_lanes_that_store_to_one_place_one_wins_and_each_must_be_aligned(
     kernels: dict[str, Kernel], engine: str
 ) -> None:
