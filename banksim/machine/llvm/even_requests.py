@@ -1,7 +1,7 @@
 """Requests to global memory that lie in one buffer, as most do, checked and moved at once: as one stretch where lanes
 lie at even distances (neighbours, all in one place, a member of each of an array's structures), by rows where the lanes
-of each row of eight do so (blocks of 8 or 16 threads in a row), else by a gather. Any other request, and any that might
-be beyond its buffer, is left to the code behind, whose checks take several times as long.
+of each row of eight do so (blocks of 8 or 16 threads in a row), else each lane by itself, as a gather or scatter
+does it. Any request that may leave its buffer goes to the code behind, whose checks take several times as long.
 """
 
 from collections.abc import Iterator, Sequence
