@@ -30,12 +30,12 @@ def leaves(nested: Nested) -> Iterator[int]:
 
 
 def modes(nested: Nested) -> tuple[Nested, ...]:
-    """The modes at the top."""
+    """The outermost modes."""
     return (nested,) if isinstance(nested, int) else nested
 
 
 def congruent(one: Nested, other: Nested) -> bool:
-    """Whether two have the same tuples inside each other."""
+    """Whether two shapes or strides are nested alike."""
     if isinstance(one, int) or isinstance(other, int):
         return isinstance(one, int) and isinstance(other, int)
     return len(one) == len(other) and all(map(congruent, one, other))
@@ -96,7 +96,7 @@ class Swizzle:
 
 @dataclass(frozen=True)
 class Offset:
-    """So many elements further on."""
+    """Moves places by a number of elements."""
 
     elements: int
 
@@ -122,7 +122,7 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Called:
-    """A layout of another library, whose places calling it gives; `shape` is its own."""
+    """A layout of another library: called with an index, it gives the place. `shape` is its own."""
 
     layout: Callable[[int], int]
     shape: Nested
@@ -166,7 +166,7 @@ class Layout:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of the modes at the top."""
+        """The sizes of the outermost modes."""
         return tuple(prod(leaves(mode)) for mode in modes(self.shape))
 
     @property
@@ -176,7 +176,7 @@ class Layout:
 
     @property
     def is_in_bytes(self) -> bool:
-        """Whether its places are bytes, and not elements."""
+        """Whether its places count bytes, not elements."""
         return any(isinstance(part, Pointer) for part in self.parts)
 
     @property

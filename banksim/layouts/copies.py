@@ -1,4 +1,4 @@
-"""What threads ask of shared memory that copy elements whose places are known: accesses of an atom each."""
+"""What threads that copy elements at known places ask of shared memory: accesses of one atom each."""
 
 import re
 from typing import NamedTuple
@@ -65,8 +65,8 @@ def atoms(atom: str, op: str, element: int) -> list[Atom]:
 def accesses(place: Numbers, element: int, atom: str, op: str, any_order: bool) -> Accesses:
     """The accesses that copy the elements at byte addresses `place[thread, value]`, of the widest atom that fits.
 
-    An atom takes values that lie one behind the other, aligned: neighbouring values as they are counted, or those that
-    do so in every thread (`any_order`), as a compiler finds them. InputError where the atom does not fit, and where a
+    An atom takes values that lie one behind the other, aligned: values with neighbouring numbers, or (`any_order`)
+    whichever do so in every thread, as a compiler finds them. InputError where the atom does not fit, and where a
     compiler would find a wider one for some of the values alone.
     """
     wrong = ""
@@ -105,13 +105,13 @@ def consecutive(place: Numbers, element: int, width: int) -> Numbers | str:
 
 
 def grouped(place: Numbers, element: int, width: int) -> Numbers | str:
-    """The same with the values of all threads in the order of the first thread's places."""
+    """As `consecutive`, with the values of all threads in the order of the first thread's places."""
     order = np.argsort(place[0], kind="stable")
     return consecutive(place[:, order], element, width)
 
 
 def some_join(address: Numbers, width: int) -> bool:
-    """Whether some accesses of so many bytes could be one of twice as many in every thread: addresses [access, thread],
+    """Whether two accesses of `width` bytes could be one of twice as many in every thread: addresses [access, thread],
     in the order of the first thread's."""
     beside = (address[1:] - address[:-1] == width) & (address[:-1] % (2 * width) == 0)
     return bool(beside.all(1).any())

@@ -227,7 +227,7 @@ FORMS: dict[str, Callable[[Any], bool]] = {
     "Bases": lambda value: isinstance(value, list | tuple) and all(map(are_sizes, value)),
     "Any": lambda value: True,
 }
-"""By the type of a field: whether a value is of it."""
+"""For each type of a field, a test whether a value is of it."""
 WORDS = {
     "int": "a whole number", "bool": "True or False", "Sizes": "a list of whole numbers",
     "Bases": "a list of lists of whole numbers",
@@ -253,8 +253,8 @@ def native(value: Any) -> Any:
 
 
 def elements_of_threads(shared: Any, distributed: Any, shape: Sizes) -> tuple[Numbers, Numbers]:
-    """The elements in C's order that each thread holds, [thread, value], those that all threads hold twice once; and
-    the places of all elements."""
+    """The numbers in C's order of the elements that each thread holds, [thread, value], less repeats that all threads
+    have; and the places of all elements."""
     shape = tuple(shape)
     if any(size < 1 or size & size - 1 for size in shape) or not shape:
         raise InputError(f"the shape {list(shape)}: Triton's sizes are powers of two")
@@ -269,7 +269,7 @@ def elements_of_threads(shared: Any, distributed: Any, shape: Sizes) -> tuple[Nu
 
 
 def vectors(shared: Any, shape: Sizes, element: int) -> tuple[Numbers, int] | None:
-    """Of a padded layout the bytes of all elements without the padding, and the bytes between two paddings."""
+    """For a padded layout: the byte of each element as without padding, and the bytes between two paddings."""
     if not isinstance(shared, PaddedSharedLayout):
         return None
     interval = min(interval for interval, _ in shared.interval_padding_pairs)

@@ -21,9 +21,9 @@ from banksim.patterns.source import Span, Token, TokenReader, tokens
 SWIZZLES = ("S", "Sw", "Swizzle", "SW")
 COMPOSE = "o"
 DEEPEST = 32
-"""The most tuples inside each other."""
+"""How deep tuples may be nested."""
 LARGEST = 1 << 40
-"""No number is as large."""
+"""Every number must be smaller."""
 EXAMPLE = "a layout such as (8,64):(64,1) or S<3,3,3> o (8,64):(64,1)"
 
 

@@ -10,9 +10,9 @@ from banksim.patterns.syntax import Dot, Name, Node, Opaque, Several, dotted
 from banksim.patterns.types import NUMBA, QUALIFIERS, Array, Record, Type, read_type, record, round_up
 
 LARGEST = 1 << 31
-"""Bytes of one type: addresses in shared memory have 32 bits."""
+"""The most bytes of one type: addresses in shared memory have 32 bits."""
 DEEPEST = 16
-"""Arrays and structs inside each other."""
+"""How deep arrays and structs may be nested."""
 DYNAMIC_ALIGN = 16
 """Dynamic shared memory begins at the next multiple of this behind the static arrays (as in ptxas 13.4)."""
 ALIGNS = ("__align__", "alignas")

@@ -10,9 +10,9 @@ from banksim.patterns.syntax import Node
 from banksim.patterns.types import Scalar, Type, read_type
 
 DEEPEST = 100
-"""Parentheses, signs and the like inside each other; keeps the recursion far from Python's limit."""
+"""How deep parentheses, signs and the like may be nested, which keeps the recursion far from Python's limit."""
 LONGEST_CHAIN = 200
-"""Nodes inside each other: a sum of n terms is n of them."""
+"""How deep nodes may be nested: a sum of n terms is n deep."""
 
 C_LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),

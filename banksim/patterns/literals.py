@@ -6,7 +6,7 @@ from banksim.patterns.source import Span, Token
 from banksim.patterns.syntax import Node, Number, Opaque
 
 LONGEST_NUMBER = 100
-"""Digits; a number of 64 bits has at most 66, and Python refuses to read one of thousands."""
+"""The most digits: a number of 64 bits has at most 66, and Python refuses to read one of thousands."""
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+)([uU]?(?:l|L|ll|LL)?|(?:l|L|ll|LL)[uU])")
 FLOAT = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFlLhH]?")
 

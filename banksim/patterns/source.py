@@ -8,7 +8,7 @@ from typing import NamedTuple
 from banksim.errors import InputError
 
 LONGEST_TEXT = 10_000
-"""Characters of one expression or declaration: far above any real one, and it bounds the time spent."""
+"""The most characters of one expression or declaration: far above any real one, to bound the time spent."""
 
 TOKEN = re.compile(
     r"\s*(?:"

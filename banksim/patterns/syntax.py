@@ -131,7 +131,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def depth(node: Node) -> int:
-    """How many nodes stand inside each other, found without recursion."""
+    """How deep nodes are nested, found without recursion."""
     level, deepest = [node], 0
     while level:
         deepest += 1

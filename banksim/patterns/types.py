@@ -19,7 +19,7 @@ class Scalar(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """How many arrays and structs are inside each other."""
+        """How deep arrays and structs are nested."""
         return 0
 
 
@@ -35,7 +35,7 @@ class Record(NamedTuple):
     """A struct or a vector type.
 
     `unit`: the compiler reads and writes the whole of it in accesses of so many bytes, because a declared
-    alignment lets it (float4: 16); None: member by member. `levels`: arrays and structs inside each other.
+    alignment lets it (float4: 16); None: member by member. `levels`: how deep arrays and structs are nested.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Array(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """How many arrays and structs are inside each other."""
+        """How deep arrays and structs are nested."""
         return 1 + self.element.levels
 
     @property

@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 CHUNK = 1 << 16
 """Requests that a thread takes at a time: 8 MiB of addresses."""
 ALONE = 1 << 18
-"""Requests that are looked at sooner than threads are started."""
+"""Up to so many requests are checked sooner than threads are started."""
 TOGETHER = 32
 """Requests that are read together, at most."""
 ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, WARP, TIMES = range(8)

@@ -27,12 +27,12 @@ BANKS, BANK_BYTES = 32, 4
 LINE, SECTOR, PIECE = 128, 32, 16
 """Bytes: of a line of the caches, of what moves between them at once, and of what one lane copies past the L1 cache."""
 HASHES = 0x0F015A80, 0x0A02ED00
-"""Of a place in another block, whose rank stands above the address, the bits whose two parities are a hash of it."""
+"""Two masks: the parities of these bits of a place in another block, its rank included, are a hash of it."""
 
 
 def period_of(op: str, period: int) -> int:
-    """Bytes: moving all addresses of a request by a multiple of them changes no count, if moves by `period` change none
-    of plain requests."""
+    """So many bytes that moving all addresses of a request by a multiple of them changes no count; `period` is this
+    number for plain loads and stores."""
     return FULL_MASK + 1 if op in BY_PLACES else max(period, LINE) if op in BY_LINES else period
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Status = Literal["measured", "Nsight's", "documented", "assumed", "unknown"]
-"""How well a count is founded: counters of the hardware, the figure that Nsight Compute computes from the addresses
-where the hardware's own varies, NVIDIA's guides, nobody has shown it, no count."""
+"""What a count rests on: on counters of the hardware; on the figure that Nsight Compute computes from the addresses,
+where the hardware's own varies; on NVIDIA's guides; on what nobody has shown; or there is no count."""
 
 Number = TypeVar("Number")
 

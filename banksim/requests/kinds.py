@@ -18,17 +18,17 @@ number of bytes says so. bulk copies any amount by one thread (cp.async.bulk), w
 remote_st, remote_atom and remote_cas reach into the shared memory of other blocks of the cluster, whose ranks stand
 above the addresses; remote does so in any other way, or into the own one as well. remote_async is st.async and
 red.async, into whichever block. wgmma reads core matrices of 8 rows of 16 bytes for a product of warp groups. probe is
-an atomic of 8 bytes by generic addresses that shared memory refuses; the code behind does it."""
+an atomic of 8 bytes by generic addresses that shared memory refuses; the code after it does the work."""
 REMOTE = {
     "ld": "remote_ld", "st": "remote_st", "remote_async": "remote_async",
     **dict.fromkeys(("cas", "cas_spin"), "remote_cas"),
     **dict.fromkeys(("atom", "red", "exch"), "remote_atom"),
 }  # fmt: skip
-"""What requests are whose lanes all reach into the shared memory of other blocks."""
+"""By op in the own block: the op where all lanes reach into the shared memory of other blocks."""
 
 
 def remote(op: str, own: bool) -> str:
-    """What a request is that reaches into the shared memory of other blocks; `own`: into the own one too."""
+    """The op of a request that reaches into the shared memory of other blocks; `own`: into the own one too."""
     return "remote" if own and op != "remote_async" else REMOTE.get(op, "remote")
 
 
@@ -37,14 +37,14 @@ ATOMICS = ("atom", "red", "exch", "cas", "cas_spin", "popc_inc", "probe")
 BYPASSING = ("cp_async_bypass", "cp_async_bypass_zfill")
 """Copies past the L1 cache."""
 IS_BYPASSING = np.isin(OPS, BYPASSING)
-"""The same by code."""
+"""By the code of an op: whether it is one of these."""
 UNTIMED = (*BYPASSING, *REMOTE.values())
 """Ops of which nobody knows how long one more transaction takes."""
 IS_UNTIMED = np.isin(OPS, UNTIMED)
-"""The same by code."""
+"""By the code of an op: whether it is one of these."""
 COPIES = ("cp_async", "cp_async_gather", *BYPASSING)
-"""Ops whose addresses tell of the source too, in the bits that follow. Of a copy of one run of bytes, lane by lane,
-from a multiple of 128 bytes on they are 0: the addresses are just the places in shared memory that are written."""
+"""Ops whose addresses tell of the source too, in the bits named below. These are 0 if the lanes read one run of bytes
+in order, from a multiple of 128 on: then the addresses are just the places in shared memory that are written."""
 SOURCE_BIT = 27
 """From this bit on, by how many banks of 4 bytes, modulo 32, a lane's source lies further on than in such a run."""
 LINE_BIT = 22

@@ -119,7 +119,7 @@ def write_trace(path: str | os.PathLike[str]) -> Iterator[Writer]:
         try:
             yield writer
         except BaseException:
-            with suppress(Exception):  # in vain, but now: pyarrow would otherwise write when the file is closed already
+            with suppress(Exception):  # it fails, but otherwise pyarrow would write later, when the file is closed
                 writer.close()
             raise
         writer.close()

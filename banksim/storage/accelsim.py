@@ -84,7 +84,7 @@ def chunks(path: str, notes: list[str]) -> Iterator[Trace]:
 
 
 def kernels(path: str) -> Iterator[str]:
-    """The .traceg files that are meant."""
+    """The .traceg files that `path` is or lists."""
     if ".traceg" in path.rsplit("/", 1)[-1]:
         yield path
         return
@@ -103,7 +103,7 @@ def kernels(path: str) -> Iterator[str]:
 
 
 def head(kernel: Kernel, line: str, where: Callable[[], str]) -> None:
-    """A line that is no instruction."""
+    """Take in a line that is no instruction."""
     name, _, value = (part.strip() for part in line.partition("="))
     if kernel.due and line:
         raise InputError(f"{where()}: warp {kernel.warp} lacks {kernel.due} of the instructions that it claims")

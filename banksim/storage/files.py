@@ -25,7 +25,7 @@ LARGEST_WINDOW = 1 << 27
 
 
 def plain(path: str) -> str:
-    """The name without what says how it is compressed."""
+    """The name without the ending that says how the file is compressed."""
     return path.removesuffix(next((ending for ending in COMPRESSED if path.endswith(ending)), ""))
 
 
@@ -60,7 +60,7 @@ def remote(path: str) -> Any:
 
 @contextmanager
 def unpacked(path: str) -> Iterator[IO[bytes]]:
-    """The same, decompressed as the name's ending says."""
+    """As `opened`, but decompressed as the name's ending says."""
     with opened(path) as file:
         if path.endswith(".gz"):
             with gzip.open(file) as inner:

@@ -20,7 +20,7 @@ from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadat
 from banksim.storage.source import Source
 
 ADDRESS = "address.list.element"
-"""Where Parquet has the values of the lists."""
+"""Parquet's name of the column with the values of the lists of addresses."""
 GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
 LARGEST_GROUP = 1 << 31
@@ -118,7 +118,7 @@ def source(path: str) -> Source:
 
 @dataclass(frozen=True)
 class Described:
-    """What a Parquet file says of itself: its footer, the sites, and the bytes of its row groups if these have sums."""
+    """What a Parquet file says of itself: its footer, the sites, and its row groups' bytes if these have checksums."""
 
     path: str
     footer: Any

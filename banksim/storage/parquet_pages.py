@@ -28,7 +28,7 @@ DATA_PAGE, PLAIN, RLE, BYTES_APART = 0, 0, 3, 9
 TYPE, UNPACKED, PACKED, CHECKSUM, HEADER = 1, 2, 3, 4, 5
 VALUES, ENCODING, ENDS, STARTS = 1, 2, 3, 4
 LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
-"""Levels of one list: eight as bits, 0 and seven times 1, then a run of 24 times 1."""
+"""The numbers that tell where one list begins: eight as bits, 0 and seven times 1, then a run of 24 times 1."""
 FIXED = {3: 1, 7: 8}
 """Bytes of Thrift's types of fixed size: byte and double."""
 DEEPEST = 8

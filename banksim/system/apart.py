@@ -48,7 +48,7 @@ def forked(call: Callable[[], Result], answer: BinaryIO, said: BinaryIO) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, that there are threads: none is needed
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, as there are threads: the fork needs none
         number = os.fork()
     if number:
         return number

@@ -21,10 +21,10 @@ from banksim.system.lowering import array_of
 Class = TypeVar("Class", bound=type)
 Value = TypeVar("Value")
 Field = tuple[str, Any, int]
-"""Its name; of an array the type of elements and its dimensions, else the class of another bundle and 0."""
+"""Its name; for an array the type of elements and the number of dimensions, for a bundle its class and 0."""
 WORD = ir.IntType(64)
 FIELDS: dict[type, tuple[Field, ...]] = {}
-"""Of each class of bundles, once there has been one."""
+"""The fields of each class of bundles; none until the first one is made."""
 
 
 def bundle(kind: Class) -> Class:
@@ -61,7 +61,7 @@ class Words:
 
 
 class Bundle(types.Type):
-    """Of a named tuple whose fields are arrays and other bundles."""
+    """Numba's type of a named tuple whose fields are arrays and other bundles."""
 
     def __init__(self, kind: type) -> None:
         self.fields: dict[str, Any] = {
@@ -77,7 +77,7 @@ class Bundle(types.Type):
 
 
 def words(kind: types.Type) -> int:
-    """How many stand for a field: the place of an array and its lengths, or that of another bundle."""
+    """How many words a field has: the place of an array and its lengths, or the place of another bundle."""
     return 1 + kind.ndim if isinstance(kind, types.Array) else 1
 
 

@@ -12,7 +12,7 @@ from banksim.errors import InputError
 from banksim.system import cache
 
 OURS = re.compile(r"[0-9a-f]{2}|sources|programs")
-"""What is in the folder: it may be one that has other things too."""
+"""The names of what is banksim's own in the cache folder, which may hold other things too."""
 LOOPS = (".nbi", ".nbc")
 """The endings of numba's files."""
 

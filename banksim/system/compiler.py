@@ -44,12 +44,12 @@ class Reader(interpreter.Interpreter):
 
 ABSENT = "peep_hole_delete_with_exit", "peep_hole_fuse_dict_add_updates"
 REWRITES = RewriteConstGetitems, RewriteConstSetitems, RewriteConstRaises
-"""Indices and errors that are constants."""
+"""Numba's rewrites of indices and errors that are constants."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Read(FunctionPass):
-    """From byte code to numba's own code in SSA form. Numba goes through all of it behind each of these steps to find
+    """From byte code to numba's own code in SSA form. Numba goes through all of it after each of these steps to find
     out what is alive where, for the sake of reference counts."""
 
     _name = "read_loop"
@@ -194,7 +194,7 @@ class PartOfCallers(Library):
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Of what numba asks a library's `codegen`: code that does not run by itself has no environment."""
+        """Numba calls this of a library's `codegen`; code that does not run by itself has no environment."""
 
     def finalize(self) -> None:
         """What it calls is linked into its callers too, each once."""

@@ -58,7 +58,7 @@ class LoopTyping(Context):
         return found
 
     def refresh(self) -> None:
-        """`contexts` does so."""
+        """Nothing: `contexts` refreshes what this shares with numba's own context."""
 
 
 @cache
@@ -71,7 +71,7 @@ def loop_contexts(typing: Context, target: CPUContext) -> tuple[LoopTyping, Loop
 
 
 def contexts(typing: Context, target: CPUContext) -> tuple[LoopTyping, LoopTarget]:
-    """To compile a function in. What has been defined since is looked for, unless what calls the function did so."""
+    """The contexts to compile a function in. New definitions are looked for once, before the outermost function."""
     if not len(typing.callstack):
         typing.refresh()
         target.refresh()

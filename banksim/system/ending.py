@@ -69,7 +69,7 @@ def run(program: str, command: Callable[[], int], *, last: bool = False) -> int:
 
 
 def leave_if_interrupted(known: list[int]) -> None:
-    """End the process with its status, behind all else that it does at exit. CPython itself ends one by SIGINT where an
+    """End the process with its status, after all else that it does at exit. CPython itself ends one by SIGINT where an
     interrupt came out of a text that was executed, as `dataclass` does, even if it was caught."""
     if received and known:
         leave(known[0])
@@ -204,7 +204,7 @@ def is_in(frame: FrameType | None, name: str) -> bool:
 
 def again(otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
     """A hook for errors where nothing can be raised, as in what compiled code calls and in finalizers: an interrupt
-    comes once more, a little later. Behind it none is told: what it stopped lacks what its finalizer wants."""
+    comes once more, a little later. After a signal none is told: what it stopped lacks what its finalizer wants."""
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         global lost

@@ -88,8 +88,8 @@ def outer(function: Function) -> Function:
 def intrinsic(
     result: type[Made], signature: Signature | Callable[..., Signature]
 ) -> Callable[[Callable[..., ir.Value | None]], Callable[..., Made]]:
-    """A function of compiled code that is written as LLVM code: of a builder and the arguments' values, it makes that
-    of the result. `signature`: in numba's types, or a function that tells it of the arguments' types."""
+    """A function of compiled code that is written as LLVM code: from a builder and the arguments' values it makes the
+    result's value. `signature`: in numba's types, or a function that tells it of the arguments' types."""
 
     def made(write: Callable[..., ir.Value | None]) -> Callable[..., Made]:
         @wraps(write)

@@ -21,7 +21,7 @@ from banksim.system.compiled_types import NumbaType, Signature, TargetContext
 
 WORD = ir.IntType(64)
 Part: TypeAlias = "ir.Value | list[ir.Value] | None"
-"""Of an array: a value, its lengths or strides, or 0."""
+"""A part of an array: a value, the lengths or strides, or None for 0."""
 
 
 def array_of(
@@ -157,7 +157,7 @@ class LowerLoops(Lower):
             self.lower_inst(inst)
 
     def pre_block(self, block: Block) -> None:
-        """Numba makes room for variables and looks for blocks that catch exceptions."""
+        """Less than numba does, which makes room for variables and looks for blocks that catch exceptions."""
         self._cur_ir_block = block
 
     def lower_inst(self, inst: Stmt) -> None:

@@ -23,7 +23,7 @@ WELL = 1
 """LLVM's level of optimisation for choosing instructions and registers (0 to 3) where code is to run fast."""
 PACKAGE = Path(__file__).resolve().parents[1]
 COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
-"""The rooms with code that numba compiles."""
+"""The folders with code that numba compiles."""
 SETTINGS = Path(".numba_config.yaml")
 """Numba reads settings from here too."""
 HARMLESS = (
@@ -56,7 +56,7 @@ def version_of_loops() -> str:
 
 @cache
 def sources_of_loops() -> str:
-    """A digest of the rooms with compiled code, whose functions call each other."""
+    """A digest of the folders with compiled code, whose functions call each other."""
     return kept.sources(PACKAGE, COMPILED)
 
 

@@ -1,6 +1,6 @@
 """What objects can tell of themselves: to a notebook, as text, as a page, as a frame.
 
-The reports are a floor above the objects. So they are named here, not imported.
+The reports import the modules of these objects. So they are named here, not imported.
 """
 
 import importlib

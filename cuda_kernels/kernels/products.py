@@ -1,4 +1,4 @@
-"""The laboratory's matrix products, C = A·B with 256 × 256 float32, and two that do better.
+"""Matrix products as CUDA courses teach them, C = A·B with 256 × 256 float32, and two that do better.
 
 Elements are small integers, so every order of summation gives the same float32, and the oracle holds bit for bit.
 """

@@ -46,7 +46,7 @@ def each_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def equal(mine: Run, full: Run) -> None:
-    """Both are the same in every number."""
+    """Assert that both are the same in every number."""
     assert mine.blocks == full.blocks
     assert not mine.partial
     assert mine.undecided != DIFFERENT

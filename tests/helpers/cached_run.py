@@ -14,7 +14,7 @@ CUBIN, PTX = TRITON / "transpose.cubin", KERNELS / "plain.ptx"
 
 
 def forget() -> None:
-    """What this process knows of kernels."""
+    """Drop what this process knows of kernels."""
     cubin._decode.cache_clear()
     compile_kernel.cache_clear()
     routine.cache_clear()

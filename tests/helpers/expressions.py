@@ -1,7 +1,7 @@
 """Random expressions over integers and floats: as CUDA C++, and as NumPy says that they must come out.
 
 A row of `ROWS` is one operation: what it takes and gives, how it is written in CUDA C++, and what it computes.
-`expression(type)` is a Hypothesis strategy of trees of rows over operands that hold every odd value.
+`expression(type)` is a Hypothesis strategy of trees of rows over operands that hold every edge case.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ def tree_type(tree: Tree) -> str:
 
 
 def operand_values() -> dict[tuple[str, str], Any]:
-    """COUNT values of each operand and type: pairs of odd ones, then random ones of every magnitude."""
+    """COUNT values of each operand and type: pairs of edge cases, then random ones of every magnitude."""
     rng = np.random.default_rng(0)
     values = {}
     for t, (_, dtype) in TYPES.items():

@@ -1,4 +1,4 @@
-"""Instructions written by hand, on odd operands in 32 lanes, against plain Python numbers."""
+"""Instructions written by hand, on edge cases in 32 lanes, against plain Python numbers."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ODD += [0xFFFFFFFF, 0xFFFFFFFE, 0x55555555, 0xAAAAAAAA, 0x12345678, 0x80808080]
 
 
 def words(seed: int = 0) -> Any:
-    """Operands of 32 lanes: odd values and random ones."""
+    """Operands of 32 lanes: edge cases and random ones."""
     rng = np.random.default_rng(seed)
     anything = rng.integers(0, WORD, (8, 32), np.uint64)
     return np.where(rng.random((8, 32)) < 0.6, rng.choice(ODD, (8, 32)), anything).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""What operations are compared with: numbers with a sign, predicates as bits, odd operands."""
+"""What operations are compared with: numbers with a sign, predicates as bits, edge cases."""
 
 import pytest
 

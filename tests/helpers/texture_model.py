@@ -17,7 +17,7 @@ KINDS = {"u": 0, "i": 1, "f": 2}
 
 
 def shares_of(weights: list[int]) -> dict[tuple[int, ...], int]:
-    """In 256ths, by the steps along each axis: planes share first, then columns, then rows, rounded each time."""
+    """Shares in 256ths, by the steps along each axis: planes share first, then columns, then rows, each rounded."""
     a, b, c = weights
     found = {}
     for z, plane in enumerate((256 - c, c)):
@@ -46,7 +46,7 @@ class Texture:
         return int(np.iinfo(self.data.dtype).max)
 
     def descriptor(self, buffer: int) -> npt.NDArray[np.uint32]:
-        """Of the elements in argument `buffer` of a launch."""
+        """The descriptor for the elements in argument `buffer` of a launch."""
         layers, rows, columns, channels = self.data.shape
         kind, size = KINDS[self.data.dtype.kind], self.data.itemsize
         how = size | channels << 4 | kind << 8 | self.axes << 10 | self.layered << 12 | self.normalized << 13
@@ -136,7 +136,7 @@ class Texture:
         return max(v, -self.greatest) if self.as_float else v
 
     def result(self, channels: list[float]) -> list[float]:
-        """With what stands for channels that there are none of."""
+        """The four channels, with what stands for those that the element lacks."""
         if self.as_float:
             channels = [self.clipped(v) / self.greatest for v in channels]
         return [*channels, *([0, 0, 0, 0][len(channels) :])]

@@ -58,7 +58,7 @@ void banksim_print(const char *text, size_t size);
 void banksim_flush(void); /* writes what kernels printed to standard output, as CUDA does at every synchronization */
 
 /* ---- memory_file.c */
-CUresult banksim_share_memory(int *file); /* makes the file whose pages all device memory is */
+CUresult banksim_share_memory(int *file); /* makes the file whose pages are all device memory */
 
 /* ---- memory.c */
 enum kind { DEVICE, PINNED, MANAGED, VARIABLES };
@@ -82,7 +82,7 @@ unsigned banksim_ordinal(const struct memory *memory); /* the number of an alloc
    wrote. The program waits where it sees memory that launches use, and for what a kernel `prints`. */
 void banksim_launch(const void *message, size_t size, bool prints);
 struct answer banksim_call(const void *message, size_t size); /* of a library's function; what it wrote waits as well */
-void banksim_sees_memory(void); /* from now on it does */
+void banksim_sees_memory(void); /* from now on the program sees memory of launches */
 void banksim_settle(void); /* before anything but a launch reads memory */
 void banksim_settle_to_change(CUdeviceptr to); /* before it changes the allocation that holds this byte */
 void *banksim_bytes(CUdeviceptr address); /* the host's address of a byte of the device's or the host's memory */

@@ -1,5 +1,5 @@
 /* Linking at run time: banksim makes cubins of images as they come, and links them, with NVIDIA's own tools. Which errors
-   stay until the end is as one H200 had it. */
+   wait until the end was found on one H200. */
 #include "connection.h"
 
 #include <stdio.h>

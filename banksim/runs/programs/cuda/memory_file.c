@@ -1,4 +1,4 @@
-/* The sparse file whose pages all device memory is. The banksim process maps it too. */
+/* The sparse file whose pages are all device memory. The banksim process maps it too. */
 #include "memory.h"
 
 #include <fcntl.h>

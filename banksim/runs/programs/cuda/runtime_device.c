@@ -96,7 +96,7 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig chosen) { retu
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return banksim_done(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) { return banksim_done(cudaErrorPeerAccessNotEnabled); }
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int device, int peer) {
-    return banksim_done(cudaErrorInvalidDevice); /* there are no two */
+    return banksim_done(cudaErrorInvalidDevice); /* there is only one */
 }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
 

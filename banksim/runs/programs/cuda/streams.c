@@ -16,7 +16,7 @@ struct CUstream_st {
     unsigned long long id;
     CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1]; /* as they were set: hints */
     CUgraph capture;
-    CUgraphNode last; /* of its nodes, for who asked */
+    CUgraphNode last; /* the last node of `capture`, for programs that ask */
     struct CUstream_st *origin; /* the stream whose capture this one has joined */
     struct CUstream_st *next;
 };

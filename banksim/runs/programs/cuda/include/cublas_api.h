@@ -1,2 +1,2 @@
-/* By its other name. */
+/* cublas_v2.h by its other name. */
 #include "cublas_v2.h"

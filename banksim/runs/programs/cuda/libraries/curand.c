@@ -12,7 +12,7 @@ struct curandGenerator_st {
     cudaStream_t stream;
     curandOrdering_t ordering;
     unsigned long long seed, offset, taken;
-    unsigned long long serial; /* another one where the numbers begin anew */
+    unsigned long long serial; /* a new one whenever the numbers begin anew */
     unsigned dimensions;
     bool host;
 };
