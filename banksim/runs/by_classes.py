@@ -1,9 +1,9 @@
 """A launch of which only counts are asked for.
 
-What a small launch takes is next to nothing, so that it is executed as ever, and all is found that executing finds.
-Of a large one the classes of blocks are counted, or where they are too many every block, which touches no memory; the
-blocks at the corners of the classes are then executed whole, on memory of zeros: what goes wrong there is told, and
-what they count must be what their class does.
+A small launch takes next to no time, so it is executed as ever, and all is found that executing finds.
+A large one is counted without memory: one block of each class of blocks that do the same, or every block where there
+are too many classes. A class is a box of blocks at regular distances; those at its corners are then executed whole, on
+memory of zeros: their faults are reported, and their counts must be those of their class.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Rules = tuple[Architecture, ...]
 SMALL = 1 << 25
-"""Warp instructions up to which a launch is executed: half a second, which classes could not save."""
+"""Warp instructions up to which a launch is executed: half a second, too little for classes to save."""
 FEW = 4
 """Blocks below which a launch is executed: classes have too little to save."""
 MOST_WHOLE = 64
@@ -109,7 +109,7 @@ def is_small(launch: Launch) -> bool:
         if counts.stop and counts.stop.code == codes.INTERRUPTED:
             raise KeyboardInterrupt
         total += compiled.warp_instructions(counts.counters)
-        if counts.stop:  # a fault that zeros may have invented: it would have gone on
+        if counts.stop:  # zeros may have caused the fault: on real data the block may go on
             total += launch.warps * len(launch.kernel.instructions)
         if total > most or (counts.stop and counts.stop.code == codes.LIMIT):
             return False
@@ -117,7 +117,7 @@ def is_small(launch: Launch) -> bool:
 
 
 def too_large(launch: Launch) -> bool:
-    """Whether a launch has memory that cannot be executed on."""
+    """Whether a launch has a buffer that is too large to be executed on."""
     return any(buffer.data.nbytes > BUFFER_LIMIT for buffer in launch.buffers)
 
 
@@ -140,8 +140,8 @@ def numbers_of(corners: Corners) -> list[int]:
 
 
 def executed_whole(launch: Launch, rules: Rules, found: Counted, corners: Corners) -> tuple[int, str]:
-    """Execute the blocks at the corners of classes on memory of zeros. How many they were, and what is wrong with the
-    classes. Raises the `Fault` that executing them on the arrays would raise."""
+    """Execute the blocks at the corners of classes on memory of zeros. Returns how many they were, and what is wrong
+    with the classes. Raises the `Fault` that executing them on the arrays would raise."""
     from banksim.classes.needed import placed_by_data
     from banksim.machine.faults import fault
     from banksim.machine.llvm.compile import compile_for

@@ -76,8 +76,8 @@ def by_instruction(kernel: Kernel, compiled: Compiled, counters: npt.NDArray[np.
 def sites(
     launch: Launch, places: Sequence[tuple[int, str, int]], tallies: npt.NDArray[np.void], rule: Architecture
 ) -> tuple[SiteConflicts, ...]:
-    """What each instruction that made requests cost under one rule, in the order of the code. One that makes several is
-    one site for those of a kind."""
+    """What each instruction that made requests cost under one rule, in the order of the code. One that makes requests
+    of several kinds is one site for each kind."""
     from banksim.machine.llvm.counts import merged
 
     alike: dict[tuple[int, str, int], list[npt.NDArray[np.void]]] = {}

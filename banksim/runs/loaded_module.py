@@ -1,7 +1,8 @@
 """The module of a Numba kernel as a GPU would hold it: its variables, and the callbacks of what it is linked with.
 
-numba-cuda hands a loaded module to linked code's `setup_callback` before the first launch, to its `teardown_callback`
-when it goes. They set variables by functions of the driver, which here answer from the module's memory.
+numba-cuda hands a loaded module to linked code's `setup_callback` before the first launch, and to its
+`teardown_callback` when it is unloaded. They set variables by functions of the driver, which here answer from the
+module's memory.
 """
 
 import ctypes

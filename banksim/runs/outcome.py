@@ -45,11 +45,11 @@ class Run(Reported):
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
 
-    `classes`: of how many classes of blocks one each was executed, as far as counts need it (as many as blocks where
-    hardly any are alike), 0 where every block was executed on memory;
+    `classes`: how many classes of blocks that do the same there were, one block of each executed as far as counts need
+    it (as many as blocks where hardly any are alike), 0 where every block was executed on memory;
     `whole`: how many blocks were then executed on memory too; `corners`: the numbers of blocks at the corners of the
-    classes, some of each class as far as they are next to no work; `undecided`: why every block of a large launch was
-    executed, where only counts were asked for."""
+    classes, which are boxes of blocks, as far as they are next to no work; `undecided`: why every block of a large
+    launch was executed, where only counts were asked for."""
 
     kernel: Kernel
     launch: Launch

@@ -22,7 +22,7 @@ from banksim.kernels.compilers.numba_without_gpu import importable
 from banksim.runs.languages.language import LANGUAGES, Language
 
 WHEELS = {"cuda.tile": "'cuda-tile[tileiras]'", "tilelang": "tilelang", "triton": "triton", "warp": "warp-lang"}
-"""Of languages whose kernels may be in a file the module, and the wheel that has it."""
+"""The modules of languages whose kernels may be in a file, and the wheel that has each."""
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -90,7 +90,7 @@ def findable(loaded: ModuleType, file: Path) -> Iterator[None]:
 
 @contextmanager
 def answered(tree: ast.Module, arch: str) -> Iterator[None]:
-    """What the packages that a file imports would ask a GPU is answered."""
+    """Within, what the packages that a file imports would ask a GPU is answered."""
     packages = {name.partition(".")[0] for node in ast.walk(tree) for name in imported(node)}
     with ExitStack() as stack:
         stack.enter_context(importable())

@@ -65,7 +65,7 @@ def is_quiet(i: Instruction) -> bool:
 
 @lru_cache(maxsize=256)
 def may_be_quiet(kernel: Kernel) -> bool:
-    """Whether a way leads from a kernel's begin to an end past quiet instructions only."""
+    """Whether a way leads from a kernel's beginning to an end past quiet instructions only."""
     blocks = basic_blocks(kernel)
     todo, seen = [0], {0}
     while todo:

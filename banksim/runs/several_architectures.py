@@ -38,7 +38,7 @@ def run_each(
     """Run the code of each group. The result is the first's, with what all of them found.
 
     Each begins with the same arrays, which hold the first's results afterwards. `execute` is told whether its group is
-    the first. An interrupted run is the last.
+    the first. After an interrupted run none follows.
     """
     if len(groups) == 1:
         return execute(groups[0], True)

@@ -121,7 +121,7 @@ def constraints(call: Call, given: Mapping[str, object]) -> list[object]:
 
 
 def of_array(array: np.ndarray, where: Stretch, shared: tuple[str, ...]) -> object:
-    """What the compiler may assume of an array. `where`: the begin and the end of its memory; `shared`: a name of that
+    """What the compiler may assume of an array. `where`: the start and the end of its memory; `shared`: a name of that
     memory if other arrays lie in it too."""
     compilation, typing = import_module("cuda.tile.compilation"), import_module("cuda.tile._ir.typing_support")
     strides = [step // array.itemsize for step in array.strides]

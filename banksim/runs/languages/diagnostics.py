@@ -16,8 +16,8 @@ _said = set[str]()
 
 
 def outlived(compile: Callable[[], Result], where: str, arch: str) -> Result:
-    """What `compile` returns, in a process of its own. What is said there is passed on once where all is well; in an
-    error stand the lines alone that tell what is wrong, without the code that the compiler lists."""
+    """What `compile` returns, in a process of its own. Its standard error is passed on once if all is well; an
+    error has only the lines that tell what is wrong, without the code that the compiler lists."""
     done = apart(compile)
     if done.value is not None:
         if done.said not in _said:
@@ -36,7 +36,7 @@ def outlived(compile: Callable[[], Result], where: str, arch: str) -> Result:
 
 
 def gist_of(lines: Sequence[str]) -> str:
-    """The last error that is told; where that is only that there are some, the step that failed."""
+    """The last error message; where it only says that there were errors, the step that failed."""
     errors = [line for line in lines if "note: " not in line and "Failures have been detected" not in line]
     found = DIAGNOSTIC.split((errors or [*lines] or [""])[-1])[-1]
     return found.partition(": reproducer generated")[0]

@@ -1,6 +1,6 @@
 """What banksim must know of a language whose compiler makes machine code, and how its calls become machine code's.
 
-A language is a module with the functions of `Language`. It is imported when a kernel of its own is first given (the
+A language is a module with the functions of `Language`. It is imported when one of its kernels is first given (the
 package of the kernel's type tells which language it is), and imports its compiler only where that is used."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Language(Protocol):
         """What stands in for a GPU of `arch` while a file is imported that imports these packages."""
 
     def owns(self, value: object) -> bool:
-        """Whether it is a kernel of this language."""
+        """Whether a value is a kernel of this language."""
 
     def title(self, kernel: Any) -> tuple[str, Sequence[str]]:
         """A kernel's name, and its parameters as its source has them."""

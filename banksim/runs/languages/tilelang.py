@@ -135,13 +135,13 @@ def grid(call: Call, compiled: Compiled) -> tuple[int, ...]:
 
 # ---- the compiler
 def target_of(arch: str) -> str:
-    """The target that TileLang compiles for on such a GPU: with all features of this one (sm_90a)."""
+    """TileLang's target for a GPU of `arch`, with the features that only this one has (sm_90a)."""
     return f"sm_{import_module('tilelang.contrib.nvcc').get_target_arch(capability(arch))}"
 
 
 def machine_code(source: str, name: str, target: object, config: Mapping[str, Any], flags: Sequence[str]) -> bytes:
-    """The cubin of the C++ that TileLang wrote. Where it does not say which line of Python a statement comes from, its
-    line is that of a file with this C++, which is kept."""
+    """The cubin of the C++ that TileLang wrote. A statement for which it names no line of Python
+    has its line in a file with this C++, which is kept."""
     keys = import_module("tilelang.transform").PassConfigKey
     before = config.get(keys.TL_DEVICE_COMPILE_FLAGS) or ()
     before = [before] if isinstance(before, str) else [*before]

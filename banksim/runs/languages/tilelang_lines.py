@@ -1,8 +1,8 @@
 """Lines of Python in the CUDA C++ that TileLang writes.
 
 TileLang can write, before a statement, which line of Python it comes from. It writes none for statements that its own
-passes add, and a C++ compiler would go on counting from the line before. So here every statement without a line of its
-own gets that of the C++."""
+passes add, and a C++ compiler would go on counting from the line before. So here every statement without a line of
+Python gets its line in the C++."""
 
 import os
 import re
@@ -23,8 +23,8 @@ GOES_ON = re.compile(r"#pragma |\w+ \w+(?: = .*)?;$|\(\(\w+\*\)\(&__\d+\)\)\[\d+
 
 @contextmanager
 def kept_by_passes() -> Iterator[None]:
-    """Within, what a pass of TileLang's writes in place of a user's statement keeps that statement's line. Otherwise
-    it has the line of TileLang's own Python."""
+    """Within, what a pass of TileLang's writes in place of a user's statement keeps that statement's line. Without
+    this, it has the line of TileLang's own Python."""
     before = os.environ.get(ENABLED)
     os.environ[ENABLED] = "0"
     try:

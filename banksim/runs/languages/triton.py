@@ -36,7 +36,7 @@ TYPES: dict[str, str] = {
 }  # fmt: skip
 """NumPy's types of scalars by Triton's."""
 FLAGS = ("padding", "round_f32_to_tf32")
-"""Of tensor descriptors; Triton 3.5 has but the first."""
+"""Flags of tensor descriptors; Triton 3.5 has only the first."""
 MULTIPROCESSORS = 132
 """Of an H200 (cudaDeviceGetAttribute)."""
 Named: TypeAlias = dict[str, object]

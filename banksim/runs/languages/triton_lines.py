@@ -22,8 +22,8 @@ LOCATION = re.compile(r"^\s*\.loc\b.*\n", re.MULTILINE)
 def own_lines(jit: ModuleType) -> Iterator[None]:
     """Within, what Triton compiles names the lines of its statements. `jit`: the module triton.runtime.jit.
 
-    What Triton keeps of earlier compilations is then only for kernels of the same file: its own key has the source, but
-    the machine code names the file too."""
+    Triton's cache is then used only for kernels of the same file: its own key has the source, but the machine code
+    names the file too."""
     kept = jit.JITFunction.cache_key.fget
     backend = import_module("triton.backends.nvidia.compiler").CUDABackend
     assemble = backend.make_cubin
@@ -40,5 +40,5 @@ def own_lines(jit: ModuleType) -> Iterator[None]:
 
 def with_lines_of_statements(ptx: str) -> str:
     """LLVM counts on, from the line of the statement, through the lines of inline assembly that Triton makes of it:
-    a load would be some lines further down. Here all of it has the statement's line."""
+    a load would be listed some lines further down. Here all of it has the statement's line."""
     return ASSEMBLY.sub(lambda found: LOCATION.sub("", found[0]), ptx)

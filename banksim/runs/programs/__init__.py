@@ -4,7 +4,7 @@ any other CUDA program in processes of its own.
 device.py        what the simulated GPU says of itself
 launches.py      what the launches cost, kernel by kernel
 choice.py        which of them are counted
-clock.py         what events tell of their time
+clock.py         the time between two events
 
 main_module.py   runs a Python program as Python does
 python_program.py runs it in a process of its own, with all of numba-cuda
@@ -13,7 +13,7 @@ numba_hooks.py   puts all this under numba-cuda; the only file here that knows n
 triton_driver.py puts it under Triton
 torch_on_host.py PyTorch's tensors on "cuda", in the host's memory
 warp_launches.py replaces Warp's launches
-changed_modules.py changes modules of theirs when they are imported
+changed_modules.py changes modules of these packages when they are imported
 driver.py        the functions of the CUDA driver that numba-cuda calls, over the memory of the host
 arguments.py     what a kernel of Numba is called with, as the machine takes it
 
@@ -21,10 +21,10 @@ executable.py    what there is to run: compiles CUDA C++, refuses what cannot ru
 standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and libcudart.so.13
 passed_on.py     functions of the runtime that only call the driver's: generated, like those that are missing
 cublas_names.py  the names of cuBLAS's functions, and the headers made of them
-served.py        runs the program, whose processes find these and connect to banksim
+served.py        runs the program, whose processes find the stand-ins and connect to banksim
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
-statuses.py      what it is told of errors
+statuses.py      the CUresult that it is told for an error
 mapped.py        the pages of its memory
 repeats.py       launches that it repeats on the same memory
 contents.py      what its memory holds, where it held the same before

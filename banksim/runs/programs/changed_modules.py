@@ -14,7 +14,7 @@ Change = Callable[[ModuleType], None]
 
 @contextmanager
 def changed(changes: Mapping[str, Change]) -> Iterator[None]:
-    """Within, these modules are changed: those that have been imported at once, in this order."""
+    """Within, these modules are changed: those already imported at once, in this order."""
     finder = Changed(changes)
     sys.meta_path.insert(0, finder)
     try:

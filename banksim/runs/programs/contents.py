@@ -1,7 +1,7 @@
 """What a program's memory holds, by numbers: where two are equal, so is every byte.
 
-Nobody compares what nobody can have changed. A launch tells which allocations it wrote to (`Launch.touched`), the
-stand-in for the driver which the program itself did; only these are looked at, and copied where they are new.
+Only what may have changed is compared. A launch tells which allocations it wrote to (`Launch.touched`), the stand-in
+for the driver tells which the program itself wrote to; only these are looked at, and new contents are copied.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def digest(data: Bytes) -> bytes:
 
 @dataclass
 class Contents:
-    """`now`: the number of what each allocation holds, by the allocation's own; one that is not in it holds what it did
-    at first. `stored`: the same of what memory holds; where they differ, it is to be written yet. `changed`: those that
-    the program, or a launch that nobody followed, may have written to since; `everything`: or any."""
+    """`now`: by the number of an allocation, that of the contents it is to hold; one without has its first contents.
+    `stored`: the same for what its memory does hold; where they differ (`behind`), it is yet to be written. `changed`:
+    allocations that the program, or a launch whose writes are not known, may have written to; `everything`: it may be
+    any of them."""
 
     memory: ProgramMemory
     now: dict[int, int] = field(default_factory=dict)
@@ -70,8 +71,8 @@ class Contents:
         return self.first, self.memory.places[:, 1].tobytes(), frozenset(self.now.items())
 
     def look(self, pays: Callable[[int], bool]) -> None:
-        """Give numbers to what has changed: those of equal contents that were seen before, if looking at so many bytes
-        `pays`. What is large is not looked at until it has changed twice, as most inputs never do."""
+        """Give numbers to changed contents: the old number where equal contents were seen before, if looking at so many
+        bytes `pays`. What is large is not looked at until it has changed twice, as most inputs never do."""
         if self.everything:
             self.settle()
             self.first = next(self.numbers)
@@ -88,7 +89,7 @@ class Contents:
         self.changed.clear()
 
     def hold(self, slot: int, number: int) -> None:
-        """This is what an allocation's memory holds."""
+        """Note that an allocation's memory holds the contents of this number."""
         self.now[slot] = self.stored[slot] = number
         self.behind.discard(slot)
 
@@ -106,13 +107,13 @@ class Contents:
         return number
 
     def becomes(self, held: Mapping[int, int]) -> None:
-        """From now on allocations hold this; memory, only when somebody looks."""
+        """From now on allocations are to hold this; it is written to memory only when somebody looks."""
         self.now.update(held)
         for slot, number in held.items():
             (self.behind.discard if self.stored.get(slot) == number else self.behind.add)(slot)
 
     def settle(self, slots: Iterable[int] | None = None) -> None:
-        """Write to memory what it is to hold, all or some allocations of it."""
+        """Write to memory what allocations are to hold: all of them, or these."""
         for slot in self.behind.intersection(slots) if slots is not None else [*self.behind]:
             self.memory[slot].data[:] = self.bytes_of[self.now[slot]]
             self.hold(slot, self.now[slot])

@@ -1,8 +1,8 @@
 """cuBLAS's functions as one table, and what is generated from it for the stand-in (cuda/include, cuda/libraries).
 
 libraries/cublas.py, which computes them, reads `FUNCTIONS` as well. A parameter with `!` is written to; one with `~` is
-real, whatever the function's type; one with `#` is an int; one with `[]` is an array of pointers to matrices; of one
-with `:` another parameter tells the type. Of a leading dimension the least is told, as C, of a size the most.
+real, whatever the function's type; one with `#` is an int; one with `[]` is an array of pointers to matrices; the
+type of one with `:` is told by another parameter. `>=` gives the least leading dimension, `<=` the largest size, as C.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ C            : herkEx herk3mEx   : uplo op n k alpha~ a:tx tx lda>=TURNED(op)?k:
 """
 SCALARS = ("alpha", "beta", "cosine", "sine", "p", "q", "d1", "d2", "rotation")
 ROTATION = 5
-"""What `rotation` points to: how a matrix of four numbers is told, and these."""
+"""How many numbers `rotation` points to: a flag for the form of a matrix, and its four elements."""
 TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", "V": "void", "I": "int"}
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
 DATA_TYPES = ("ta", "tx", "ty", "tr", "ts", "run")
@@ -100,8 +100,8 @@ IN_MEMORY = ("x", "y", "a", "b", "c", "result", "pivots", "info", "host_info")
 
 @dataclass(frozen=True)
 class Parameter:
-    """`kind`: the letter of the type of a number; `written`: whether it points to what is written; `each`: whether to
-    an array of pointers; `typed`: the parameter that tells its type; `least` and `most`: C code."""
+    """`kind`: the letter of the type of a number; `written`: whether it points to what is written; `each`: whether it
+    is an array of pointers; `typed`: the parameter that tells its type; `least` and `most`: C code."""
 
     name: str
     kind: str
@@ -130,7 +130,7 @@ class Parameter:
 
     @property
     def condition(self) -> str:
-        """What it is, or cuBLAS refuses the call; as C."""
+        """What must hold of it, or cuBLAS refuses the call; as C."""
         if self.name in ENUMERATIONS:
             return f"(unsigned){self.name} < {ENUMERATIONS[self.name][1]}"
         if self.name in SIZES:
@@ -143,12 +143,12 @@ class Parameter:
 
     @property
     def pointers(self) -> list[str]:
-        """To the scalars that it points to, as C."""
+        """Pointers to each of its scalars, as C."""
         return [f"{self.name} + {k}" for k in range(ROTATION)] if self.name == "rotation" else [self.name]
 
     @property
     def words(self) -> str:
-        """Those of a call, as C."""
+        """The words of a call that pass it, as C."""
         if self.name in SCALARS:
             return ", ".join(f"SCALAR_OF({one}, {self.size})" for one in self.pointers)
         return f"POINTER({self.name})" if self.name in IN_MEMORY else self.name
@@ -156,8 +156,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """`name`: after `cublas`; `base`: of what does the same of one matrix, without its type; `kind`: the letter of the
-    type of its vectors and matrices."""
+    """`name`: after `cublas`; `base`: the name of what does the same for one matrix, without the letter of its
+    type; `kind`: the letter of the type of its vectors and matrices."""
 
     name: str
     base: str
@@ -166,7 +166,7 @@ class Function:
 
     @property
     def results(self) -> list[Parameter]:
-        """Those that lie where the scalars do."""
+        """The parameters written to that lie where the scalars do: on the host or the device."""
         return [one for one in self.parameters if one.written and one.name in (*SCALARS, "result")]
 
     @property
@@ -177,7 +177,7 @@ class Function:
     @property
     def definition(self) -> str:
         names, needed = [one.name for one in self.parameters], [*SCALARS, "result", "host_info"]
-        if "a" in names:  # of vectors alone a size may be negative, and means nothing
+        if "a" in names:  # functions of vectors alone take a negative size, and do nothing
             needed += [*SIZES, *ENUMERATIONS, *(one.name for one in self.parameters if one.least)]
             needed += ["incx", "incy"] * (self.base != "dgmm")
         checks = [one.condition for one in self.parameters if one.name in needed]
@@ -209,7 +209,7 @@ def named(types: str, names: str) -> list[str]:
 
 
 OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *named("Is Id", "amax amin")]
-"""Those that cublas.h has as well, without a handle."""
+"""Functions that cublas.h has as well, without a handle."""
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
 NEVER_RENAMED = ("syrkx", "herkx", "gemm3m", "trttp", "tpttr", "geam", "dgmm")

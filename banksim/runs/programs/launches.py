@@ -111,13 +111,13 @@ class KernelLaunches:
     findings_lost: int = 0
     hints: tuple[Hint, ...] = ()
     out_of_bounds: tuple[str, ...] = ()
-    """What passes on a GPU too. Without what hosts have to ask for: without that no program's launch comes so far."""
+    """Accesses outside of the kernel's shared memory that a GPU lets pass."""
     doubts: dict[str, tuple[Kernel, Doubts]] = field(default_factory=dict)
     """Where its counts are not sure, by the architecture of the code."""
     kernel: Kernel | None = None
     warps: npt.NDArray[np.int64] | None = None
     again: dict[tuple[object, ...], tuple[Run, Shape, int]] = field(default_factory=dict)
-    """Runs that are added, and how many times more what each counted came, as one object, for a launch like it."""
+    """Runs that are added, and how many later launches counted the same: each shares the run's very objects."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Runs a notebook as a program: its code cells in order, in one `__main__`, with what IPython adds to Python.
 
-A cell's last expression is shown, as IPython shows it. Of its magics those are heeded that change nothing for a program
-without a screen; commands of a shell are left to the user.
+A cell's last expression is shown, as IPython shows it. Magics for the display are left out, those that measure run
+their code once; `%cd`, `%env` and `%%writefile` are obeyed. Commands of a shell that install or show something are left
+out, others refused.
 """
 
 import ast

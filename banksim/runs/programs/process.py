@@ -5,7 +5,7 @@ and bytes:
 
 A attributes of the device          M load a module       V place its variables     K what a kernel is
 I bytes of the device's memory      L launch              O blocks on an SM         X a library's function
-C what the launches so far take     Y memory as it is         Z whether memory that is freed must stay
+C what the launches so far take     Y memory is to be read    Z whether memory that is freed must stay
 J a cubin, linked of parts          U parts of an image         E the first error of launches, and what they printed
 
 and these are not:
@@ -62,10 +62,10 @@ REFUSED = {
 """What functions that are not provided return, by how their names begin. What has no name may be asked for by functions
 of the runtime or of the driver: cudaErrorNotSupported, which is the same number."""
 MOST_PREPARED = 256
-"""Launches of a process that are kept as they were prepared, by their messages but for parameters."""
+"""Launches of a process that are kept prepared, by their messages without the parameters."""
 LAUNCHED, POSTED, END = map(ord, "LGE")
 PATIENCE = 1.0
-"""Seconds that a program waits for a launch that uses memory which it sees: the kernel may wait for the program."""
+"""Seconds that a program waits for a launch that uses memory which both see: the kernel may wait for the program."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
 
 
@@ -100,7 +100,7 @@ class Process:
         self.tick: Callable[[int, int], None] | None = None
         self.stopped = ""
         self.received = bytearray()
-        """Of messages that are not handled yet."""
+        """The bytes of messages that are not handled yet."""
         self.last = b""
         """The last message, if it posted a launch and all launches are counted alike."""
         self.last_launch: tuple[Launch, Shape, Options, RequestsWriter | None, tuple[str, ...]] | None = None
@@ -157,8 +157,8 @@ class Process:
             if self.stopped and not self.modules and len(self.buffers) == FIRST_SLOT:
                 self.program.failed(InputError(self.stopped))
         finally:
-            del self.options, self.last_launch  # they refer to this object, as does
-            self.kept.clear()  # and so the process' memory would stay
+            del self.options, self.last_launch  # they refer to this object, as `kept` does:
+            self.kept.clear()  # otherwise the process' memory would stay
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is printed here, like the report, and its CUresult is returned."""
@@ -238,7 +238,7 @@ class Process:
         self.mapped.holds(slot, offset, size)
         name = f"{KINDS[kind]} {number}"
         buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
-        buffer.place = self.mapped.pages.start + offset, size  # NumPy does not know where nothing lies
+        buffer.place = self.mapped.pages.start + offset, size  # of an empty array NumPy does not tell the address
         self.buffers.hold(slot, buffer)
         self.repeats.contents.replaced(slot)
         (self.repeats.shared.add if KINDS[kind] in SEEN_BY_THE_HOST else self.repeats.shared.discard)(slot)
@@ -365,8 +365,8 @@ class Process:
             self.tick(blocks, instructions)
 
     def waited(self) -> bool:
-        """Whether the program, which has ended, waited for the launch that is executed, or that for the program. What
-        else it posted is executed also if it could not wait at its end."""
+        """Whether the program, which has ended, waited for the launch that is executed, or the launch for the
+        program: such a launch is stopped. Any other that it posted is executed to its end."""
         while self.posted and (more := self.connection.recv(1 << 16)):
             self.received += more
         return not self.posted or not self.repeats.waits or self.received.endswith(HEAD.pack(END, 0))

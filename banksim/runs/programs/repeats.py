@@ -1,8 +1,8 @@
-"""Launches that a program repeats on the same memory, as benchmarks do: what they do is done without executing them.
+"""Launches that a program repeats on the same memory, as benchmarks do: their effect is known without executing them.
 
 What a launch does depends on its kernel, its shape, its constants with the parameters, and on the program's memory:
-which allocations there are, and their bytes. All of that is the same as when the same launch was executed before, or
-the launch is executed. What that execution wrote is then what memory holds, though it is written only when somebody
+which allocations there are, and their bytes. If any of that is not as it was when the launch was executed before, it is
+executed again. Otherwise what that execution wrote is then what memory holds, though it is written only when somebody
 looks, and what it counted is counted again. So a loop of launches that has come back to a state of memory goes on with
 no work. Nothing else runs meanwhile: only launches of programs with a single thread are followed.
 """
@@ -44,12 +44,12 @@ KEPT = 1 << 30
 MOST_KNOWN = 1 << 14
 """and launches."""
 LONGEST_WAIT = 1 << 12
-"""So many launches are let pass, at most, before they are followed again, where following them was in vain."""
+"""At most so many launches are let pass before they are followed again, where following them was in vain."""
 UNTOLD = ("SERVICE", "SULD", "SUST", "SUATOM", "SURED", "UBLK", "UTMA")
 """Beginnings of opcodes that may write to memory and do not tell where: printf and malloc, surfaces, copies by the
 device's own engines."""
 TEXTURES = ("TEX", "TLD", "TXQ", "TXD", "TMML")
-"""Of these it is not plain that they depend on nothing else."""
+"""Opcodes that may depend on more than constants and memory."""
 CREDENTIALS = struct.Struct("3i")
 
 Key = tuple[tuple[object, ...], Rules]
@@ -102,7 +102,7 @@ well."""
 
 @dataclass(frozen=True)
 class Known(Generic[Done]):
-    """An execution: the numbers of what allocations held behind it that it wrote to, and what it counted."""
+    """An execution: the numbers of the contents of each allocation it wrote to, once it was over; what it counted."""
 
     written: Mapping[int, int]
     done: Done
@@ -128,7 +128,7 @@ class Repeats:
     hits: int = 0
     last: Launch | None = None
     same: Run | Called | None = None
-    """What was known of the `last` launch, if that left memory as it was: right behind it that one does the same."""
+    """What was known of the `last` launch, if that left memory as it was: repeated at once, it does the same."""
     waits: bool = True
     """Whether the program waits for the launch that is executed, and writes nothing to what it sees."""
 

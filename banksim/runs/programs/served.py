@@ -1,4 +1,4 @@
-"""Runs a program, in any language, whose processes find the stand-ins for NVIDIA's libraries, and through them us."""
+"""Runs a program in any language. Its processes find the stand-ins for NVIDIA's libraries, and through them banksim."""
 
 import os
 import signal
@@ -78,7 +78,7 @@ class Programs(Shared):
             return process.wait()
         except KeyboardInterrupt:
             self.ending.set()
-            for number in (None, signal.SIGTERM, signal.SIGKILL):  # from a terminal it has got the interrupt as well
+            for number in (None, signal.SIGTERM, signal.SIGKILL):  # a terminal's interrupt has reached it as well
                 if number is not None:
                     process.send_signal(number)
                 with suppress(subprocess.TimeoutExpired):

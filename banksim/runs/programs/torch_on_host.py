@@ -61,7 +61,7 @@ def on_host(torch: ModuleType, arch: str) -> Iterator[None]:
         own = torch.autograd.function.BackwardCFunction
 
         def backward(function: Any, *gradients: Any, apply: Any = own.apply) -> Any:
-            """What the program itself writes of a derivative, which PyTorch calls without modes."""
+            """A derivative that the program itself computes: PyTorch would call it outside this mode."""
             with mode():
                 return apply(function, *gradients)
 

@@ -4,8 +4,8 @@ A launch waits if its classes of blocks (`banksim.classes`) tell all that can be
 depend on what is in memory, it prints nothing, and in every block each access lies within an allocation, or within
 local or constant memory.
 Before the program reads or changes memory, and before a launch that cannot wait, those that wait are executed, in their
-order. Of memory that is freed nobody sees anything more, so launches that wrote to nothing else never are; nor are
-those that come again on the same memory, in a loop that takes their time, but for the last.
+order. Launches that wrote only to memory freed since are never executed; of those that a loop repeats on the
+same memory to measure their time, only the last is.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class CountedLaunch:
 
 @dataclass
 class Unseen:
-    """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed, and which
-    they use; `read_at_once`: those of malloc's heap, and of the variables of modules, from which every launch copies
+    """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed but they
+    still use; `read_at_once`: those of malloc's heap, and of the variables of modules, from which every launch copies
     its constants; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to
     no work, and the seconds that they took."""
 

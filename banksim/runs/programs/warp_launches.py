@@ -138,7 +138,7 @@ def second(host: Any) -> Any:
 
 
 def copying(array: Any) -> Callable[..., None]:
-    """Makes an array, which on the GPU has no memory of the host's for its own, even if it may (copy=False)."""
+    """An array's __init__ that copies host memory for an array on the GPU, even where it need not (copy=False)."""
     own = array.__init__
 
     @wraps(own)

@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def arbitration(self) -> dict[str, int]:
-        """Of each kind what the counter has above the instructions; below zero it is an error of the prediction."""
+        """For each kind, the counter less the sum of the instructions; below zero it is an error of the prediction."""
         return {kind: self.hardware[kind] - self.explained[kind] for kind in KINDS if self.hardware[kind]}
 
     def to_json(self) -> dict[str, object]:

@@ -58,7 +58,7 @@ def transactions(page: str, path: str, launches: int) -> dict[str, Counter[int]]
 
 
 def sites(known: list[Mapping[str, Any]], measured: Counter[int]) -> Iterator[dict[str, Any]]:
-    """Each site with what was measured; then what the report has not."""
+    """Each site with what was measured; then what the report lacks."""
     offsets = set()
     for site in known:
         offsets.add(site["offset"])

@@ -77,7 +77,7 @@ def source_pages(text: str, launches: int) -> list[Page]:
 
 def pages_of(text: str, launches: int) -> list[NamedPage]:
     """The tables of the source page with the names of their kernels. Some versions print every page twice, or those of
-    some kernels: of no more `launches` than that (0: unknown), what stands twice is taken once, if so many are left."""
+    some kernels: pages that repeat are taken once if that leaves as many as there were `launches` (0: unknown)."""
     found: list[NamedPage] = []
     pages = named_pages(text)
     if not launches or len(pages) <= launches:

@@ -41,5 +41,5 @@ def called(content: bytes, buffers: Sequence[Buffer]) -> Called:
 
 
 def depends_on_memory_alone(content: bytes) -> bool:
-    """Whether a call does the same whenever memory is the same: a generator's numbers go on."""
+    """Whether a call does the same whenever memory is the same. A generator's does not: its numbers go on."""
     return read(content)[0] == "cuBLAS"

@@ -20,7 +20,7 @@ class Memory:
     def __init__(self, buffers: Sequence[Buffer], what: str) -> None:
         self.buffers, self.what = buffers, what
         self.used = set[int]()
-        """The numbers of the buffers that it gave values of."""
+        """The numbers of the buffers that the call's values lie in."""
 
     def array(self, address: int, count: int, dtype: npt.DTypeLike) -> Array:
         """The values from an address on. InputError if they do not lie within one allocation of the device."""

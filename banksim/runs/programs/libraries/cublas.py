@@ -29,7 +29,7 @@ from banksim.runs.programs.libraries.products import PRODUCTS, product
 
 TYPES: dict[str, type[np.generic]] = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 OF_THE_CALL = (*DATA_TYPES, "count", "stridea", "stridex", "stridey", "host_info")
-"""Parameters that tell which vectors and matrices there are: what is computed of one of each does not take them."""
+"""Parameters that tell which vectors and matrices there are: the functions below, for one of each, lack them."""
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
@@ -51,7 +51,7 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
             call.written |= {plain[one.name]} if one.written else set()
 
     def value(one: Parameter, number: int) -> Scalar:
-        """Of a parameter, for one of several matrices."""
+        """The value of a parameter for one of several matrices."""
         if one.name in SCALARS:
             if one.typed:
                 kind = plain[one.typed]
@@ -124,7 +124,7 @@ def dotc(c: Call, n: int, x: int, incx: int, y: int, incy: int, to: int) -> byte
 def nrm2(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
     values = parts(c.vector(x, n if incx > 0 else 0, incx))
     most = np.float64(np.abs(values).max(initial=0))
-    scale = most if 0 < most < np.inf else np.float64(1)  # squares of doubles may be beyond them
+    scale = most if 0 < most < np.inf else np.float64(1)  # squares of large doubles would overflow
     return c.result(scale * np.linalg.norm(values / scale), to, values.dtype)
 
 
@@ -147,7 +147,7 @@ def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Scalar, s
 
 
 def rotg(c: Call, p: Scalar, q: Scalar, cosine: Scalar, sine: Scalar) -> list[Scalar]:
-    """The rotation that makes (p, q) a multiple of (1, 0): this, how the rotation may be told by one number, and it."""
+    """The rotation of (p, q) to (r, 0): r, one number from which the rotation can be rebuilt, its cosine and sine."""
     scale = abs(p) + abs(q)
     if scale == 0 or (p == 0 and np.iscomplexobj(p)):
         return [q, q, 0, 1] if scale else [p, q, 1, 0]
@@ -161,7 +161,7 @@ def rotg(c: Call, p: Scalar, q: Scalar, cosine: Scalar, sine: Scalar) -> list[Sc
 
 
 def rotm(c: Call, n: int, x: int, incx: int, y: int, incy: int, rotation: list[Scalar]) -> None:
-    """By the matrix [[a, b], [c, d]]; of these a flag and a, c, b, d are told."""
+    """Multiply by the matrix [[a, b], [c, d]]; `rotation` is a flag and a, c, b, d."""
     flag, (first, turn, back, last) = rotation[0], rotation[1:]
     one, other = c.vector(x, n, incx), c.vector(y, n, incy)
     if flag >= 0:
@@ -193,7 +193,7 @@ def rotmg(c: Call, d1: Scalar, d2: Scalar, p: Scalar, q: Scalar, rotation: list[
             factors[row], h[row], scaled = factors[row] * by * by, [one / by for one in h[row]], True
             p = p / by if row == 0 else p
     told = [h[0][0], h[1][0], h[0][1], h[1][1]]
-    if not scaled:  # two of the four are known by the flag, and stay what they were
+    if not scaled:  # the flag implies two of the four, which are not written
         told = [
             one if (k in (0, 3)) == turned else before
             for k, (one, before) in enumerate(zip(told, kept[4:], strict=True))
@@ -262,7 +262,7 @@ def syr2(c: Call, uplo: int, n: int, alpha: Scalar, x: int, incx: int, y: int, i
 
 
 def add_to_half(c: Call, uplo: int, n: int, values: Array, a: int, lda: int) -> None:
-    """To a triangle of a matrix, which is packed if it has no leading dimension."""
+    """Add to a triangle of a matrix, which is packed if it has no leading dimension."""
     if lda:
         to = c.matrix(a, n, n, lda)
         put_half(to, c.real_diagonal(values + whole(to, uplo, c.hermitian)), uplo)

@@ -23,7 +23,7 @@ Draw = Callable[[np.random.Generator, int, float, float], Array]
 DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
     "Generate": (np.uint32, lambda g, n, a, b: g.integers(0, 1 << 32, n, np.uint32)),
     "GenerateLongLong": (np.uint64, lambda g, n, a, b: g.integers(0, 1 << 64, n, np.uint64)),
-    "GenerateUniform": (np.float32, lambda g, n, a, b: 1 - g.random(n, np.float32)),  # above 0, up to and with 1
+    "GenerateUniform": (np.float32, lambda g, n, a, b: 1 - g.random(n, np.float32)),  # above 0, up to and including 1
     "GenerateUniformDouble": (np.float64, lambda g, n, a, b: 1 - g.random(n)),
     "GenerateNormal": (np.float32, lambda g, n, a, b: a + b * g.standard_normal(n)),
     "GenerateNormalDouble": (np.float64, lambda g, n, a, b: a + b * g.standard_normal(n)),
@@ -31,7 +31,7 @@ DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
     "GenerateLogNormalDouble": (np.float64, lambda g, n, a, b: np.exp(a + b * g.standard_normal(n))),
     "GeneratePoisson": (np.uint32, lambda g, n, a, b: g.poisson(a, n)),
 }
-"""NumPy's. A deviation may be negative, as on an H200."""
+"""What NumPy draws for each. A deviation may be negative, as on an H200."""
 SEEDED = 102
 """The ordering in which each thread of XORWOW has a seed of its own."""
 PIECE = 1 << 17
@@ -101,7 +101,7 @@ def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, 
 
 
 def between_0_and_1(drawn: Array, double: bool, mrg: bool) -> Array:
-    """Uniform numbers above 0, up to and with 1, of words [n, words of a number]."""
+    """Uniform numbers above 0, up to and including 1, of words [n, words of a number]."""
     if mrg:
         uniform: Array = drawn[:, 0] * (1 / M1)
         return uniform if double else uniform.astype(np.float32)
@@ -113,7 +113,7 @@ def between_0_and_1(drawn: Array, double: bool, mrg: bool) -> Array:
 
 
 def rounded(function: Callable[[Array], Array], values: Array) -> Array:
-    """Those of float32, rounded once."""
+    """The function's values in double precision, rounded once to float32."""
     return function(values.astype(float)).astype(np.float32)
 
 

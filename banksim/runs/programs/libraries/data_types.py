@@ -17,7 +17,7 @@ STORED: dict[int, type[np.generic]] = {
 }
 """NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
 EXECUTED = {0: 0, 1: 1, 2: 0, 4: 4, 5: 5, BFLOAT16: 0}
-"""By the type of vectors: that in which cuBLAS computes them."""
+"""By the type of vectors: the type in which cuBLAS computes with them."""
 REAL = {4: 0, 5: 1}
 
 

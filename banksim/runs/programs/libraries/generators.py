@@ -53,7 +53,7 @@ class Interleaved(Generator):
 
 
 class Xorwow(Interleaved):
-    """Five words of a shift register, and Weyl's sequence, which is the same 2^67 steps on."""
+    """Five words of a shift register, and Weyl's sequence, which 2^67 steps leave as it was."""
 
     threads = 4096
 
@@ -93,7 +93,7 @@ def _words(bits: Array) -> Array:
 
 @functools.cache
 def _jumps() -> list[Array]:
-    """What makes 2^67, 2^68 … steps at once of a register's 160 bits: matrices over GF(2), as whole numbers."""
+    """Matrices over GF(2) that take a register's 160 bits 2^67, 2^68 … steps on at once, as whole numbers."""
     register = _words(np.eye(160, dtype=np.float32)).T.copy()
     shift_register(register)
     power, jumps = _bits(register.T), []

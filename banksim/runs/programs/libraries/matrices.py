@@ -21,11 +21,11 @@ class Call:
         self.memory, self.on_device, self.dtype = memory, bool(on_device), dtype
         self.hermitian, self.conjugate, self.solves = name.startswith("h"), name.endswith("c"), name[2:3] == "s"
         self.kinds, self.written = dict[int, int](), set[int]()
-        """By their addresses, the cudaDataTypes of those that a call tells, and which of them are written to."""
+        """By address, the cudaDataTypes that a call gives of vectors and matrices; and which of them are written to."""
         self.widened = dict[tuple[int, ...], tuple[Array, Array, int]]()
 
     def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Scalar:
-        """That of two words: its bits, or its address."""
+        """The scalar that two words give: by its bits, or by its address."""
         if self.on_device:
             return self.memory.array(words[0], 1, dtype)[0]
         return np.frombuffer(np.array(words, np.int64).tobytes(), dtype)[0]

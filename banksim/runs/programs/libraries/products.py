@@ -58,8 +58,8 @@ def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
 
 
 def product_of(left: Array, right: Array) -> Array:
-    """The product of matrices of one type. BLAS has none of whole numbers; where doubles hold all sums exactly, theirs
-    has the lowest 32 bits of each."""
+    """The product of matrices of one type. BLAS has none for integers; where doubles hold all sums exactly, the
+    product of doubles is taken, and the lowest 32 bits of each element."""
     total: Array
     if left.dtype != np.int32 or not left.size or extent(left) * extent(right) * len(right) > 1 << 53:
         total = left @ right

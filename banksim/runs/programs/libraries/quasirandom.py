@@ -68,7 +68,7 @@ def points(first: int, count: int, dimensions: int) -> Array:
     except ImportError:
         raise UnsupportedError(f"{WHAT} of several dimensions need SciPy: pip install scipy") from None
     sequence = qmc.Sobol(dimensions, scramble=False, bits=32)
-    if first:  # SciPy takes no 0
+    if first:  # SciPy cannot skip 0 numbers
         sequence.fast_forward(first)
     with warnings.catch_warnings(action="ignore"):  # of counts that are no power of two
         words: Array = (sequence.random(count).T * 2.0**32).astype(np.uint64)
