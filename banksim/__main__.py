@@ -67,14 +67,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def dispatch(words: list[str]) -> int:
-    """Run the command that the first words name with the others."""
+    """Run the command that the first words name; the other words are its options and arguments."""
     write_in_any_encoding(sys.stdout)
     write_in_any_encoding(sys.stderr)
     name, rest = command_of(words)
     if name in COMMANDS:
         command, parser = parser_of(name)
         parser.given = rest
-        parse = getattr(command, "parse", Parser.parse_intermixed_args)  # where words behind the first are another's
+        parse = getattr(command, "parse", Parser.parse_intermixed_args)  # its own where a program's words follow
         options = parse(parser, rest)
         options.words = words
         return int(command.run(options))
@@ -93,7 +93,7 @@ def dispatch(words: list[str]) -> int:
 
 
 def command_of(words: list[str]) -> tuple[str, list[str]]:
-    """The command, and the words behind it; that of two words may have options between them."""
+    """The command, and the words behind it; a command of two words may have options between these."""
     first, *rest = words or [""]
     for name in COMMANDS:
         family, _, second = name.partition(" ")

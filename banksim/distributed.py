@@ -1,10 +1,10 @@
 """Judging a Parquet trace, or simulating a kernel, on many workers; how many does not change what comes out.
 
 Workers are processes of this machine (`banksim.system.processes`), or those of a Dask scheduler. Of a trace, a task is
-a stretch of row groups, which its worker reads by itself: all need to see the file under the same name, be it a shared
-folder or a URL. What a task costs is added up in the order in which tasks end; the sum is the same in every order
-(`banksim.banks.pieces.merge`). Of a launch, a task is a stretch of blocks, which start from the memory as it was;
-`banksim.machine.separate_blocks` puts together what they did. Tasks of a worker that is lost are given to others.
+some consecutive row groups, which its worker reads by itself: all need to see the file under the same name, in a
+shared folder or by a URL. What tasks cost is added up as they end; the sum is the same in every order
+(`banksim.banks.pieces.merge`). Of a launch, a task is some consecutive blocks, run on a copy of the memory as it was
+at first; `banksim.machine.separate_blocks` puts together what they did. Tasks of a lost worker are given to others.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
 TASKS = 256
-"""Tasks that are made of a trace with enough row groups: enough for workers to take turns, few enough to keep."""
+"""Tasks that are made of a trace with enough row groups: enough to share evenly, few enough to hand out at once."""
 STRETCHES = 64
-"""Stretches of blocks that a launch is cut into, whatever the workers are."""
+"""Tasks that the blocks of a launch are cut into, however many workers there are."""
 SPREAD = ("arch", "dynamic_shared", "progress")
 """The options of `banksim.run` that a simulation on many workers knows."""
 PATIENCE = 20
@@ -54,10 +54,10 @@ def replay(
     workers: int | None = None,
     progress: OnJudged | None = None,
 ) -> tuple[Conflicts, ...]:
-    """What the requests of a Parquet trace cost by each architecture, judged on Dask workers.
+    """What the requests of a Parquet trace cost by each architecture, judged by several workers.
 
-    `scheduler`: the address of one of Dask, or a client; without it `workers` processes of this machine are started
-    (by default as many as it has cores). `progress` is told how many more requests have been judged.
+    `scheduler`: the address of a Dask scheduler, or a Dask client; without it `workers` processes of this machine are
+    started (by default as many as it has cores). `progress` is told how many more requests have been judged.
     Raises `InputError` for a file or a row group that cannot be read, with its position.
     """
     path = os.fspath(path)
@@ -86,7 +86,7 @@ def names_of(rules: Sequence[Architecture]) -> list[str]:
 
 
 def row_groups(path: str) -> list[int]:
-    """Requests of every row group."""
+    """How many requests each row group has."""
     from banksim.storage.parquet import describe
 
     return describe(path).rows
@@ -128,11 +128,11 @@ def run(
     workers: int | None = None,
     **options: Any,
 ) -> Run:
-    """`banksim.run` with the blocks spread over Dask workers, each stretch of them from the memory as it was at first.
+    """`banksim.run` with the blocks spread over several workers, each task run on the memory as it was at first.
 
     The arrays of `args` hold afterwards what all blocks wrote, and the sums that all added to with integer atomics
-    whose result they do not use. `InputError`, and no change, if stretches meet in global memory otherwise: one writes
-    a byte that another reads or writes. Arguments are those of `banksim.run`, of its options `arch`, `dynamic_shared`
+    whose result they do not use. `InputError`, and no change, if tasks share global memory otherwise: one writes a
+    byte that another reads or writes. Arguments are those of `banksim.run`, of its options `arch`, `dynamic_shared`
     and `progress`; `scheduler`, `workers` as for `replay`.
     """
     from banksim.runs.options import Call, Options
@@ -141,7 +141,7 @@ def run(
 
 
 def run_spread(call: Call, options: Options, *, scheduler: str | Client | None, workers: int | None) -> Run:
-    """`run` of a call."""
+    """`run` with its arguments as a `Call` and `Options`."""
     from banksim.runs.options import Options
     from banksim.runs.run import run_with
 
@@ -192,7 +192,7 @@ def execute_launch(
 def simulate_stretch(
     shared: tuple[Launch, Sequence[str]], blocks: range
 ) -> tuple[Counts, list[Effect], dict[int, bytearray]]:
-    """On a worker: run these blocks on a copy of the memory; what they counted, did to it, and printed."""
+    """On a worker: run these blocks on a copy of the memory; returns what they counted, changed there, and printed."""
     from banksim.machine.faults import fault
     from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
@@ -220,7 +220,7 @@ def spread(
     workers: int | None,
     what: str,
 ) -> Generator[tuple[int, TaskResult], None, None]:
-    """`work(shared, *task)` of every task, wherever: the number of each and what became of it, as they end."""
+    """`work(shared, *task)` of every task, on Dask or here: the number of each and what became of it, as they end."""
     if scheduler is None:
         from banksim.system.processes import cores
 
@@ -240,7 +240,7 @@ def spread(
 def on_dask(
     connected: Client, work: Work, shared: object, tasks: Mapping[int, tuple[object, ...]], what: str
 ) -> Iterator[tuple[int, TaskResult]]:
-    """The same on a scheduler's workers. A task is left out if every worker that held what the tasks share was lost."""
+    """`spread` on a scheduler's workers. A task is left out if every worker that held what the tasks share was lost."""
     from distributed import CancelledError, as_completed
     from distributed.comm.core import CommClosedError
 
@@ -252,7 +252,7 @@ def on_dask(
             future = connected.submit(work, everywhere, *task, pure=False, key=f"banksim-{uuid4()}")
             futures[future] = number
         for future in as_completed(futures):
-            with suppress(CancelledError):  # what it was made from is lost, or its result
+            with suppress(CancelledError):  # its result, or what it needs, is lost with a worker
                 yield futures[future], outcome_of(future, what)
             future.release()
     except (CancelledError, CommClosedError, TimeoutError):
@@ -269,7 +269,7 @@ def wait_for_workers(connected: Client) -> None:
 
 
 def outcome_of(future: Any, what: str) -> TaskResult:
-    """What became of a task, its error as one of banksim. `CancelledError` if Dask no longer knows."""
+    """What became of a task, its error as one of banksim's. `CancelledError` if Dask no longer knows it."""
     from distributed import CancelledError
     from distributed.scheduler import KilledWorker
 

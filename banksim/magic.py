@@ -61,7 +61,7 @@ def run_cell(shell: Any, cell: str, archs: str, how: Options) -> Launches:
     rules = tuple({one.name: one for one in map(architecture, filter(None, archs.split(",")))}.values())
     if not rules:
         raise InputError("--arch names no architecture")
-    source = "\n" + shell.transform_cell(cell)  # behind the line of the magic, as lines are counted in a notebook
+    source = "\n" + shell.transform_cell(cell)  # the magic's own line, which notebooks count too
     with simulated(rules, how) as launches:
         execute(source, shell.compile.cache(source, shell.execution_count, raw_code=cell), shell.user_module)
     return launches

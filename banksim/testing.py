@@ -100,7 +100,7 @@ def fixture(request: pytest.FixtureRequest) -> Callable[..., Run]:
 
 # ---- the entries of a project's file
 def project_file(config: pytest.Config) -> Path | None:
-    """The file of the option, else that of pytest's configuration, from where this lies."""
+    """The file of the option, else that of pytest's configuration, from the folder where this lies."""
     given = config.getoption("--banksim-project")
     if given:
         return Path(config.invocation_params.dir, given)

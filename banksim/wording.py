@@ -10,7 +10,7 @@ from banksim.system.notebooks import CELL, LIVE
 
 
 def place(site: Site) -> str:
-    """`transpose.py:12`, from the folder that one is in if it is there."""
+    """`transpose.py:12`, relative to the current folder for a file in it."""
     return in_file(site.file, site.line) if site.line else f"SASS {site.offset or 0:#06x}"
 
 
@@ -64,7 +64,7 @@ def plural(count: int, noun: str, which: str = "") -> str:
 
 
 def takes(names: Collection[str], given: int) -> str:
-    """Of a kernel that takes arguments of these names, where others were given."""
+    """Says which arguments a kernel takes, where another number of them was given."""
     return f"takes {plural(len(names), 'argument')} ({', '.join(names)}), {given} were given"
 
 

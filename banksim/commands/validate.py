@@ -79,7 +79,7 @@ def on_gpu() -> dict[str, str]:
 
 
 def read(pages: str, launches: int) -> list[profiler.Profiled]:
-    """Exported pages, of a program that launches so often."""
+    """Read the pages that Nsight Compute exported, of a program with so many launches."""
     texts = []
     for path in pages.split(","):
         try:
@@ -94,8 +94,8 @@ def read(pages: str, launches: int) -> list[profiler.Profiled]:
 
 @dataclass(frozen=True)
 class Executed:
-    """A program as it was executed here. `libraries`: whether it used some (PyTorch, cuBLAS) whose own work the
-    processor does here, and kernels on a GPU."""
+    """A program as it was executed here. `libraries`: whether it used some (PyTorch, cuBLAS) whose own work is
+    done by the CPU here, and by kernels on a GPU."""
 
     launches: list[Predicted]
     status: int

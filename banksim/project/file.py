@@ -43,7 +43,7 @@ DEFAULT_LIMIT = "excess=0"
 @dataclass(frozen=True)
 class Entry:
     """A kernel or a program: `words` are its command behind `banksim`, `subject` what it names there, `inputs` the
-    files of which its owner says that it depends on nothing else (None: nobody says so)."""
+    only files that it depends on, as its owner says (None: the owner does not say)."""
 
     name: str
     kind: Kind
@@ -92,7 +92,7 @@ def find(folder: Path) -> Path:
 
 
 def tables(file: Path, text: str) -> dict[str, Any]:
-    """What the text of a TOML file holds. `InputError`, with the line, for a file that is none."""
+    """What the text of a TOML file holds. `InputError`, with the line, for text that is not TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

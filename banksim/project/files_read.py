@@ -47,7 +47,7 @@ def own(read: Iterable[str]) -> set[str]:
         if f"{os.sep}__pycache__{os.sep}" in file:
             try:
                 file = source_from_cache(file)
-            except ValueError:  # Numba's: made of the sources
+            except ValueError:  # a cache of Numba's, made from sources that are read too
                 continue
         if os.path.isfile(file) and not file.startswith((*others, "/proc/", "/dev/", "/sys/")):
             found.add(file)

@@ -16,7 +16,7 @@ Locate = Callable[[str | None], str | None]
 
 
 def located(roots: Sequence[Path]) -> Locate:
-    """Files in the first of some folders that has them; others stay as they are."""
+    """What finds a file's path: in the first of these folders that has it, else as it is given."""
 
     def locate(file: str | None) -> str | None:
         places = [root / file for root in roots] if file else []

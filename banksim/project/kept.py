@@ -23,7 +23,7 @@ from banksim.project.file import Entry, Project, file_of
 from banksim.system import cache
 
 ENVIRONMENT = ("NVCC_", "NUMBA_", "CUDA_", "PYTHON")
-"""What the names of variables begin with that compilers and Python heed."""
+"""How the names of the environment variables begin that compilers and Python heed."""
 
 
 def key(project: Project, entry: Entry) -> str | None:
@@ -64,7 +64,7 @@ def surroundings() -> tuple[str, ...]:
 
 
 def compilers() -> Iterator[str]:
-    """What tells versions of the compilers from others, of those that are there."""
+    """For each compiler that is installed, what tells its version from others."""
     yield str(tools.host_compiler())
     for name in tools.PACKAGES:
         with suppress(BanksimError, OSError):

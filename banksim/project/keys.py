@@ -149,4 +149,4 @@ PROJECT: dict[str, Key] = {
     **COMMON,
     "baseline": Key(text, "the file of what is accepted, written by --update-baseline"),
 }
-"""The keys of the file itself, those of entries among them for all entries that do not say otherwise."""
+"""The keys of the file itself; a key of entries that is given here holds for each entry that does not have it."""

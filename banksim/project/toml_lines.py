@@ -24,7 +24,7 @@ class Lines:
                 self.keys.setdefault((name, len(self.tables.get(name, ())), key[1]), number)
 
     def of(self, table: str, number: int | None = None, key: str = "") -> int | None:
-        """The line of a key, else of its table (of an array's that of this number, from 1), else of what that is in."""
+        """The line of a key, else of its table (in an array of them the `number`th, from 1), else of that around it."""
         found = self.tables.get(table, [])
         at = number or len(found)
         line = self.keys.get((table, at, key)) or (found[at - 1] if 0 < at <= len(found) else None)

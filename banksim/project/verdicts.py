@@ -21,12 +21,12 @@ from banksim.system.writing import write
 
 Outcome = Literal["passed", "failed", "error"]
 STATUS: dict[Outcome, int] = {"passed": 0, "failed": 1, "error": 2}
-"""The exit status that each asks for; a run has the highest."""
+"""The exit status of each outcome; `banksim check` exits with the highest."""
 Baseline = Mapping[str, Mapping[str, Sequence[Line]]]
 """The lines that are accepted, by entry and architecture."""
 FORMAT = "banksim/baseline/1"
 KEPT = ("file", "line", "text", "function", "op", "width", "transactions", "excess")
-"""What a baseline has of an access."""
+"""What a baseline records of an access."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def judge(commands: Commands, entry: Entry, baseline: Baseline | None = None) ->
 
 
 def judged_again(project: Project, one: Verdict, baseline: Baseline) -> Verdict:
-    """A verdict without an error by another baseline."""
+    """The verdict `one`, which has no error, but by another baseline."""
     return verdict(project, one.entry, Executed(dict(one.report), "", one.seconds, one.kept), baseline)
 
 

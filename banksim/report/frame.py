@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 def of_kinds(by: str, text: Any, real: Any, whole: Any) -> dict[str, Any]:
-    """The columns, each with what stands for its kind of values."""
+    """Each column with `text`, `real` or `whole`, by the kind of its values."""
     return {name: text if name in TEXTS else real if name == "per_request" else whole for name in COLUMNS[by]}
 
 

@@ -41,7 +41,7 @@ def project(project: Project, verdicts: Sequence[Verdict]) -> str:
 def told(
     judged: Sequence[Conflicts], findings: Findings, found: Sequence[Finding], hints: Sequence[Hint], plain: Plain
 ) -> Iterator[str]:
-    """All but those of unused excuses."""
+    """The annotations of one report, but for those of unused excuses."""
     yield from (annotation("error", accesses(one)[-1].site, TITLES[one.check], in_words(one)) for one in found)
     yield from (annotation("notice", one.second.site, HINT_TITLE, hinted(one)) for one in hints)
     for conflicts, site in conflicting(judged):

@@ -110,7 +110,7 @@ def conflicts(command: str, judged: Sequence[Conflicts], **more: object) -> dict
 
 def launches(program: str, status: int, found: Launches) -> dict[str, object]:
     """Plain data: how a program ended, its kernels with their launches, and under `conflicts` all of them together.
-    By names of kernels, how many launches more were `not_counted`, as they were not chosen, or `ended_by_error`."""
+    By names of kernels, how many further launches were `not_counted`, as they were not chosen, or `ended_by_error`."""
     return conflicts(
         "run",
         found.judged,

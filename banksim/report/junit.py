@@ -1,7 +1,7 @@
 """The entries of a project as JUnit's XML, which servers for continuous integration show as tests.
 
 Of the two schemas in use, Ant's and that of Jenkins, Ant's is the strict one: it wants a date and a host, takes no
-totals over suites, and has what was printed behind all cases.
+totals over suites, and puts what was printed after all cases.
 """
 
 import re
@@ -57,5 +57,5 @@ def project(project: Project, verdicts: Sequence[Verdict]) -> str:
 
 
 def held(text: str) -> str:
-    """`text` as XML and a terminal can hold it."""
+    """`text`, with a mark for what XML or a terminal cannot hold."""
     return NO_XML.sub("�", visible(text))

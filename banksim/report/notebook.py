@@ -64,7 +64,7 @@ def write_page(of: Run | Conflicts, path: str | os.PathLike[str]) -> None:
 
 
 def text(of: Run | Conflicts, width: int, pictures: str) -> str:
-    """The report of the command."""
+    """The report as the command prints it."""
     if pictures not in PICTURES:
         raise InputError(f"pictures={pictures!r}: choose one of {', '.join(PICTURES)}")
     if isinstance(of, Run):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from banksim.runs.outcome import Run
 
 WIDTH, LEFT, RIGHT = 860, 330, 90
-"""The width of a plot, of it for labels and for figures."""
+"""The width of a plot, and how much of it labels (left) and figures (right) take."""
 MOST_ROWS = 12
 LETTERS = 42
 """Letters of a label for which there is room."""
@@ -54,7 +54,7 @@ class Panel:
 
 
 def document(panels: Sequence[Panel]) -> str:
-    """A file."""
+    """The plots as an SVG file of their own."""
     return drawn(panels, ' xmlns="http://www.w3.org/2000/svg"', STYLE) + "\n"
 
 
@@ -161,7 +161,7 @@ def note(text: str) -> Panel:
 
 
 def bars(title: str, rows: Sequence[Row]) -> Panel:
-    """A bar for each row and architecture: the ideal, and behind it what is beyond."""
+    """A bar for each row and architecture: the ideal, and behind it the excess."""
     shown = rows[:MOST_ROWS]
     most = max((b.ideal + (b.excess or 0) for _, row in shown for b in row), default=0) or 1
     scale, top = (WIDTH - LEFT - RIGHT) / most, 58.0
@@ -210,8 +210,8 @@ def load(judged: Sequence[Conflicts], what: str = "", calm: bool = False) -> Ite
 
 
 def roofline(arch: str, total: int, issue: float, shared: float) -> Iterator[Panel]:
-    """How much of the time instructions are issued, below the roof that shared memory and issuing make: with so many
-    cycles of issuing for each of shared memory, one of the two is busy all the time at best."""
+    """The share of the time in which instructions are issued, below its roof. Of `total` cycles, `issue` are needed to
+    issue and `shared` to serve shared memory; at the roof, one of the two is busy all the time."""
     if not (total and issue and shared):
         return
     x, y = issue / shared, issue / total

@@ -82,7 +82,7 @@ def described(rule: Rule) -> dict[str, object]:
 
 
 def named(rule: str) -> Result:
-    """The rule of a result."""
+    """How a result names its rule."""
     return {"ruleId": rule, "ruleIndex": [one.id for one in RULES].index(rule)}
 
 

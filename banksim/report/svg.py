@@ -5,7 +5,7 @@ from html import escape
 from banksim.report.text.layout_picture import Grid, hue
 
 WIDTH, HEIGHT = 44, 26
-"""Of a cell."""
+"""Width and height of a cell."""
 MARGIN, TITLE = 36, 26
 
 

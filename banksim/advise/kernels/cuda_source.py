@@ -47,7 +47,7 @@ class CudaSource:
         arch: str = "sm_90",
         constants: Mapping[str, Any] | None = None,
     ) -> None:
-        """`arch`: what to compile for; `constants`: values of the module's variables; the others: `banksim.load`."""
+        """`arch`: what to compile for; `constants`: values of the module's variables; the others: as `banksim.load`."""
         self.constants = constants or {}
         self.file, self.name, self.arch = Path(file), name, arch
         self.options: dict[str, Any] = {"defines": defines, "includes": includes, "std": std}
@@ -73,7 +73,7 @@ class CudaSource:
 
         cubins = []
         for content in contents:
-            with suppress(BanksimError):  # `kernel` says it
+            with suppress(BanksimError):  # `kernel` will raise it again
                 cubins.append(self.cubin(content, self.instances))
         decode_ahead(cubins)
 
@@ -88,7 +88,7 @@ class CudaSource:
 
     @functools.cached_property
     def instances(self) -> tuple[str, ...]:
-        """The kernel itself, if it is of a template that the file leaves alone."""
+        """The kernel's own name, if it is of a template that the file does not instantiate."""
         from banksim.kernels.load import SeveralCubins, matching
 
         is_template = "<" in self.name and not matching(self.name, SeveralCubins([self.cubin(self.content, ())]))
@@ -237,7 +237,7 @@ def is_shared(node: Node) -> bool:
 
 
 def is_declared(node: Node) -> bool:
-    """Whether a name stands in its shared declaration."""
+    """Whether this mention of an array is its shared declaration."""
     parent = node.parent
     while parent is not None and parent.type == "array_declarator":
         parent = parent.parent

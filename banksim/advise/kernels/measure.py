@@ -87,7 +87,7 @@ class Measured:
 
     @property
     def wide(self) -> Mapping[int, int]:
-        """Requests of more than 4 bytes a lane, by these bytes."""
+        """How many requests take more than 4 bytes a lane, by that number of bytes."""
         found: dict[int, int] = {}
         for site in self.run.conflicts.sites:
             if site.width > 4:
@@ -114,11 +114,11 @@ class Bench:
         self.archs, self.dynamic_shared = archs, dynamic_shared
         self.runs = 0
         self.blocks: tuple[int, ...] = ()
-        """Empty: all of them."""
+        """The blocks to execute for results; empty: all of them."""
         self.work: list[Any] = []
-        """The arguments, for these blocks to be executed on."""
+        """Copies of the arguments, on which `blocks` are executed."""
         self.memory: list[Scratch] = []
-        """That of `work`."""
+        """The memory of the arrays in `work`."""
 
     def checked(self) -> tuple[Measured, tuple[Race, ...]]:
         """The kernel as it is written, and its races. With a race, equal results prove nothing."""
@@ -131,7 +131,7 @@ class Bench:
         return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
 
     def typical(self) -> tuple[int, ...]:
-        """The blocks that stand for all of a large launch that can be counted by classes; none of any other."""
+        """The blocks that stand for all, of a large launch that can be counted by classes; of any other none."""
         from banksim.runs.by_classes import by_classes_if_large
         from banksim.runs.run import run_with
 
@@ -213,6 +213,6 @@ class Bench:
         return replace(measured, run=done, costs=costs(done))
 
     def restored(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-        """Where bytes of the arguments were changed, and to what; they are as given again."""
+        """Where bytes of the arguments were changed, and to what; then puts the given bytes back."""
         changed = [one.changed() for one in self.memory]
         return tuple(places.tobytes() for places, _ in changed), tuple(values.tobytes() for _, values in changed)

@@ -89,13 +89,14 @@ class NumbaSource:
         return Rewritten(self.remade(content), options, not signatures, signatures)
 
     def ahead(self, contents: Iterable[bytes]) -> None:
-        """Nothing: the types of a launch's arguments are wanted to compile it."""
+        """Does nothing: Numba compiles a kernel only when the types of a launch's arguments are known."""
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:
     """The code objects of all functions in a file; none if the file is no Python.
 
-    It may be imported as a whole or by statements, and Python calls what it knows to be a module's in another way.
+    It is compiled both as a whole and by statements, as either may have been done to run it: Python compiles calls of
+    an imported module's functions differently where it sees the import.
     """
     try:
         tree = ast.parse(content)
@@ -205,7 +206,7 @@ class NumbaReader:
         return Use(self.place(node).start, self.place(outer).end, tuple(map(self.place, indices)))
 
     def unrepeatable(self, index: ast.expr) -> str:
-        """Why an index cannot be written twice, or is none."""
+        """Why an index cannot be written twice, or is not that of one element; "" if it can."""
         for part in ast.walk(index):
             if isinstance(part, ast.Slice | ast.Starred) or (isinstance(part, ast.Constant) and part.value is ...):
                 return "takes a slice of it"

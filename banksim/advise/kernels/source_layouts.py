@@ -45,7 +45,7 @@ def padded(array: SourceArray, more: int) -> LayoutChange:
 
 
 def orders(array: SourceArray) -> Iterator[LayoutChange]:
-    """The last two dimensions swapped, their rows longer or not."""
+    """The last two dimensions swapped, with longer rows or without."""
     *outer, rows, columns = array.lengths
     if array.is_wide:
         return
@@ -57,7 +57,7 @@ def orders(array: SourceArray) -> Iterator[LayoutChange]:
 
 
 def xored(array: SourceArray) -> Iterator[LayoutChange]:
-    """`column ^ row`, by single elements and by as many as wide accesses take, or by every second or fourth row."""
+    """`column ^ row`, in units of one element or of a 16-byte vector; also with row / 2 and row / 4."""
     *_, rows, columns = array.lengths
     for unit in units(array):
         for shift in (0, 1, 2):
@@ -82,7 +82,7 @@ def xored(array: SourceArray) -> Iterator[LayoutChange]:
 
 
 def units(array: SourceArray) -> Iterator[int]:
-    """In units of how many elements indices are xored: one where every access is to one, and a vector of 16 bytes."""
+    """The units of elements in which indices are xored: 1 if every access is to one, and as many as 16 bytes hold."""
     if not array.is_wide:
         yield 1
     if array.size is not None and array.size < VECTOR:
@@ -90,7 +90,7 @@ def units(array: SourceArray) -> Iterator[int]:
 
 
 def gaps(array: SourceArray) -> Iterator[LayoutChange]:
-    """One or more unused elements behind every so many."""
+    """One or two unused elements behind every 16, 32 or 64."""
     for shift, gap in ((5, 1), (4, 1), (5, 2), (6, 1)):
         if array.is_wide and (array.size is None or gap * array.size % VECTOR):
             continue

@@ -17,7 +17,7 @@ from banksim.requests.counts import fewer
 MOST_WORK = 40_000_000
 """Requests that are judged for all layouts and architectures together: about a minute."""
 WORTH_COMPILING = 10_000
-"""From so many on, the compiled rule is faster although it has to be loaded."""
+"""From so many requests on, the compiled rule is faster although it has to be loaded."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class LayoutAdvice:
     tried: int
     breaking: int
     shared: Layout | GluonShared = field(repr=False)
-    """The layout that the copies have."""
+    """The layout of shared memory at present."""
 
     @property
     def best(self) -> JudgedLayout:
-        """The best layout; that which it has, if none is better."""
+        """The best layout; the present one, if none is better."""
         return self.better[0] if self.better else self.before
 
     @property

@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(shared: Layout | GluonShared, element: int) -> Iterator[Candidate]:
-    """The layouts that are tried for one of elements of so many bytes, the simplest first, each mapping once."""
+    """The layouts that are tried in place of `shared`, the simplest first, each mapping once; `element`: its bytes."""
     found = of_gluon(shared, element) if isinstance(shared, GluonShared) else of_cute(shared)
     seen: set[tuple[int, bytes]] = set()
     for one in found:
@@ -84,13 +84,13 @@ def swizzles(size: int) -> Iterator[Swizzle]:
 
 
 def rounded(size: int, swizzle: Swizzle) -> int:
-    """How many elements a swizzled layout reaches: its low bits are moved among themselves."""
+    """How many elements a swizzled layout takes: whole groups of 2^(bits + base), within which a swizzle permutes."""
     period = 1 << swizzle.bits + swizzle.base
     return -(-size // period) * period
 
 
 def gaps(base: Strided, places: Numbers) -> Iterator[tuple[int, int]]:
-    """Intervals behind which a gap can stand: multiples of them are strides, and all else stays below them."""
+    """(interval, gap) of each padding: some strides are multiples of the interval, and all others stay below it."""
     strides = list(zip(leaves(base.shape), leaves(base.stride), strict=True))
     for bit in range(1, int(places.max()).bit_length()):
         interval = 1 << bit
@@ -138,7 +138,7 @@ def padded_gluon(interval: int, gap: int, shape: Sequence[int], order: Sequence[
 
 
 def python(layout: SwizzledSharedLayout | NVMMASharedLayout) -> str:
-    """As one writes it."""
+    """The Gluon layout as one writes it in Python."""
     if isinstance(layout, SwizzledSharedLayout):
         return f"SwizzledSharedLayout({layout.vec}, {layout.per_phase}, {layout.max_phase}, {list(layout.order)})"
     turned = ", transposed=True" if layout.transposed else ""

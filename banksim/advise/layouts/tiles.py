@@ -18,7 +18,7 @@ from banksim.wording import plural
 LINE, CHUNK = 128, 16
 """Bytes of a line, and of what a swizzle moves."""
 SWIZZLES = {32: Swizzle(1, 4, 3), 64: Swizzle(2, 4, 3), 128: Swizzle(3, 4, 3)}
-"""Of places in bytes, by the bytes that give them their names: the number of a line turns the numbers of its chunks."""
+"""TMA's swizzles by their names in bytes, of places in bytes: bits of a line's number are xored into its chunks'."""
 ALIGNED = 128
 """Bytes: a box begins at a multiple of these."""
 MOST_IN_BOX = 256
@@ -28,8 +28,8 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TileLayout:
-    """A tile as copies by a tensor map leave it: boxes of `columns` of its columns and `rows` of its rows one after the
-    other, each row of a box one of shared memory, turned by a swizzle of so many bytes (0: by none)."""
+    """A tile as copies by a tensor map leave it: boxes of `rows` by `columns` elements one after the other, each row by
+    row, and all of it swizzled by TMA's swizzle of so many bytes (0: by none)."""
 
     swizzle: int
     rows: int
@@ -45,7 +45,7 @@ class TileLayout:
 
 @dataclass(frozen=True)
 class Requests:
-    """What reads a whole tile: `address` (n, 32)."""
+    """The requests that read a whole tile: `address` (request, lane), in bytes."""
 
     op: str
     width: int
@@ -168,7 +168,7 @@ Way = Callable[[TileLayout, int], Requests]
 
 
 def by_rows(layout: TileLayout, element: int, *, lanes: tuple[int, int], width: int, op: str) -> Requests:
-    """Requests of all of a tile whose `lanes` (rows, pieces of a row) take a piece of `width` bytes each."""
+    """Requests that read a whole tile, each with a grid of `lanes` (rows, pieces of a row) of `width` bytes a lane."""
     rows, columns = layout.places.shape
     deep, across = lanes
     each = width // element
@@ -230,7 +230,7 @@ def judge(layout: TileLayout, element: int, way: str, arch: Architecture) -> Rea
 
 
 def by_warp_groups(layout: TileLayout, element: int, way: str, arch: Architecture) -> Reading:
-    """What products by groups of warps take of a tile that a descriptor can name: a transaction for each 128 bytes."""
+    """What wgmma takes to read a tile, where its descriptor can name the layout: a transaction for each 128 bytes."""
     rows, columns = layout.places.shape
     width = layout.columns * element
     if ("wgmma", CHUNK) not in arch.accesses:

@@ -61,7 +61,7 @@ class ArrayAdvice:
 
     @property
     def best(self) -> Judged:
-        """The best layout; that which it has, if none is better."""
+        """The best layout; the present one, if none is better."""
         return self.better[0] if self.better else self.before
 
     @property
@@ -155,14 +155,14 @@ def shared_arrays(pattern: Pattern, trace: Trace) -> list[SharedArray]:
 
 
 def touched(arrays: Sequence[SharedArray], trace: Trace) -> Iterator[tuple[SharedArray, DistinctRequests]]:
-    """Each array that is accessed, with its requests; equal requests of warps or iterations stand there once."""
+    """Each array that is accessed, with its requests; equal requests of several warps or iterations are there once."""
     lanes = (trace.mask[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
     first = trace.address[np.arange(len(trace)), np.argmax(lanes, axis=1)] if len(trace) else trace.mask
     for array in arrays:
         rows = np.flatnonzero((first >= array.base) & (first < array.base + array.size))
         if not len(rows):
             continue
-        # A lane that is not active stands where the first active one does: in the array.
+        # A lane that is not active gets the address of the first active one, so that all are in the array.
         address = np.where(lanes[rows], trace.address[rows], first[rows, None]) - np.uint32(array.base)
         whole = np.column_stack([trace.op[rows], trace.width[rows], trace.mask[rows], address]).astype(np.uint32)
         different, count = np.unique(whole, axis=0, return_counts=True)

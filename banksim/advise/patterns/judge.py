@@ -96,7 +96,7 @@ def laid_out(layout: Layout, requests: DistinctRequests) -> DistinctRequests | N
 
 
 def parted(requests: DistinctRequests, piece: int) -> DistinctRequests | None:
-    """Loads and stores of more than `piece` bytes as several of these; None if another operation would have to be."""
+    """Loads and stores of more than `piece` bytes as several of these; None if another operation is as wide."""
     wide = requests.width > piece
     if not wide.any():
         return requests
@@ -144,7 +144,7 @@ def bound(requests: DistinctRequests, arch: Architecture) -> int:
 
 
 def crowds(requests: DistinctRequests, row: int, lanes: int) -> Iterator[int]:
-    """For each part of a request that has an active lane, the most lanes that want one address."""
+    """For each group of `lanes` of a request with an active lane, the most lanes that want one address."""
     for start in range(0, LANES, lanes):
         wanted = [
             int(requests.address[row, lane])

@@ -144,7 +144,7 @@ def reordered(array: SharedArray, name: str, order: Sequence[int], lengths: tupl
 
 
 def skewed(array: SharedArray) -> Iterator[Layout]:
-    """Gaps in an array of one dimension: one or more elements behind every so many."""
+    """Gaps in an array of one dimension: one or more unused elements behind every so many."""
     (length,), size = array.lengths, array.element.size
     for shift in range(2, 8):
         for gap in (1, 2, 4):
@@ -166,7 +166,7 @@ def skewed(array: SharedArray) -> Iterator[Layout]:
 
 # ---- swizzles
 def xored(array: SharedArray) -> Iterator[Layout]:
-    """`column ^ row`, by single elements and by as many as a vector access takes."""
+    """`column ^ row`, in units of one element, or of as many as 8 or 16 bytes hold."""
     columns, size = array.lengths[-1], array.element.size
     block = columns & -columns
     words = array.words

@@ -46,7 +46,7 @@ class Mapped:
 
 
 def each(given: object, change: Callable[[str], str]) -> Any:
-    """Every text in what a user gave, changed."""
+    """What a user gave, with each text in it changed."""
     if isinstance(given, str):
         return change(given)
     if isinstance(given, Mapping):

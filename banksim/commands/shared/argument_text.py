@@ -201,7 +201,7 @@ def random(dtype: np.dtype, shape: tuple[int, ...], low: float | None, high: flo
     generator = np.random.default_rng(seed)
     if dtype.kind == "f":
         found = np.empty(prod(shape), dtype)
-        for start in range(0, len(found), DRAWN):  # by pieces that stay in the cache
+        for start in range(0, len(found), DRAWN):  # by pieces that stay in the CPU's cache
             piece = found[start : start + DRAWN]
             piece[:] = generator.uniform(low, high, len(piece))
         return found.reshape(shape)

@@ -13,7 +13,7 @@ from banksim.commands import COMMANDS
 
 SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cxx", ".cc")
 ATTRIBUTES = re.compile(r"__\w+__\s*\([^)]*\)")
-"""As __launch_bounds__(256), which stands between __global__ and the name."""
+"""Such as __launch_bounds__(256), which stands between __global__ and the name."""
 OF_CUDA = re.compile(r"__global__\s[^;{(]*?(\w+)\s*\(")
 OF_NUMBA = re.compile(r"^@(?:\w+\.)*jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 
@@ -34,7 +34,7 @@ def complete(parser_of: Callable[[str], ArgumentParser]) -> None:
     else:
         name = max(names, key=len)
         parser = parser_of(name)
-        os.environ["_ARGCOMPLETE"] = str(1 + len(name.split()))  # the first word that is the parser's
+        os.environ["_ARGCOMPLETE"] = str(1 + len(name.split()))  # where the parser's own words begin
         prepare(parser, name)
     argcomplete.autocomplete(parser, always_complete_options="long")
 

@@ -13,7 +13,7 @@ def words(parser: ArgumentParser, programs: str) -> None:
 
 def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
     """Options end at the program's name, or at --: all words behind it are the program's own. `misplaced` says in one
-    line which of them are options of the command too, for who meant these; otherwise it is empty."""
+    line which of them are options of the command too, in case the user meant those; otherwise it is empty."""
     options = parser.parse_args(words)
     is_told = options.program[:1] == ["--"]
     options.program = options.program[is_told:]

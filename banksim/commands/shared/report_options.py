@@ -36,7 +36,7 @@ FORMATS = {
     "github": "annotations on the lines of a pull request (GitHub Actions)",
     "sarif": "SARIF 2.1.0, for code scanning",
 }
-"""What `--format` takes. All but text: by the function of that name in the report's module of that name."""
+"""What `--format` takes. Each but text is made by the function of its name in `banksim.report`'s module of its name."""
 
 
 def options(parser: ArgumentParser) -> _ArgumentGroup:
@@ -127,7 +127,7 @@ def finish(
     found: Sequence[Finding] = (),
     hinted: Sequence[Hint] = (),
 ) -> int:
-    """Print the report, `labels` naming the sites, `plain` making all of it; the exit status of the conflicts."""
+    """Print the report and return the exit status. `labels` name the sites; `plain` makes the report as plain data."""
     most = limit(options)
     if options.report_format != "text":
         print(review(options, plain(), judged, found=found, hinted=hinted))

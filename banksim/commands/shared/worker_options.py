@@ -8,7 +8,7 @@ from banksim.errors import InputError
 
 
 def options(parser: ArgumentParser, what: str, do: str) -> None:
-    """Add the options. The help says for `what` they are, and what the workers do to it."""
+    """Add the options. For the help: `what` they are for, and what the workers `do`."""
     group = parser.add_argument_group(f"several machines (Dask), {what}")
     group.add_argument("--scheduler", metavar="URL", help=f"{do} on the workers of this scheduler: tcp://host:8786")
     processes(group, f"{do} on N processes of this machine")

@@ -40,7 +40,7 @@ class SiteFigures:
 @dataclass(frozen=True)
 class LineFigures:
     """What all accesses of a line cost by an architecture; `heat` from 0 to 1 is its share of the worst line's excess,
-    `beyond` the excess itself, at most."""
+    `beyond` the excess itself (of a range the most)."""
 
     transactions: str
     per_request: str
@@ -75,7 +75,7 @@ def summed(sites: Sequence[SiteConflicts], most: float) -> LineFigures:
 
 
 def beyond(sites: Sequence[SiteConflicts]) -> int:
-    """The known transactions of accesses beyond their ideal, at most."""
+    """The known transactions of accesses beyond their ideal, of a range the most."""
     return sum(ends(site.excess).high for site in sites if site.excess is not None)
 
 

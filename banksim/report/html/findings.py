@@ -49,7 +49,7 @@ class Checked:
 
 
 def all_checks(told: Run | Launches | None, parts: Sequence[Run | KernelLaunches], sources: Sources) -> list[Checked]:
-    """Each check that was asked for with its findings, numbered through; `parts` know what found no room."""
+    """Each check that was asked for with its findings, numbered through; `parts` know how many were not kept."""
     if told is None or not told.checks:
         return []
     lost = sum(one.findings_lost for one in parts)

@@ -37,7 +37,7 @@ def fragment(template: str, **values: object) -> str:
 
 
 def part(template: str, values: Mapping[str, object]) -> Markup:
-    """The body of a page. `own` in its names is what no other page has, since a notebook shows several."""
+    """The body of a page. Its names hold `own`, which no other page has, since a notebook shows several."""
     text = environment().get_template(template).render(values, own=MARK)
     own = "b" + sha256(text.encode(errors="backslashreplace")).hexdigest()[:8]
     return Markup(text.replace(MARK, own))

@@ -82,10 +82,10 @@ def served(found: Explanation, elements: Elements) -> Iterator[Served]:
 
 
 def drawn(word: int, address: int, found: Explanation) -> Iterator[int]:
-    """Where the parts of a word lie that a lane accesses, counted from bank 0 in parts of banks."""
+    """Where the picture shows what a lane accesses of a word: places counted from bank 0 in parts of banks."""
     arch, parts = found.arch, found.arch.pass_width // UNIT
     bank = word % arch.banks
-    if arch.bank_width == arch.pass_width:  # the word itself has the parts
+    if arch.bank_width == arch.pass_width:  # then parts are pieces of one word, else different words
         first, last = address // UNIT, (address + found.width - 1) // UNIT
         yield from (parts * bank + part for part in range(parts) if first <= parts * word + part <= last)
     else:
@@ -93,7 +93,7 @@ def drawn(word: int, address: int, found: Explanation) -> Iterator[int]:
 
 
 def together(places: Sequence[int]) -> Iterator[Word]:
-    """Neighbours as one."""
+    """Neighbouring places as one."""
     last: Word | None = None
     for place in places:
         if last and place == last.start + last.length:

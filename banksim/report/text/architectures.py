@@ -77,7 +77,7 @@ class Sources:
 
 
 def together(rule: AccessRule) -> str:
-    """How many lanes are judged together; `16/32`: or so many if pairs merge."""
+    """How many lanes are judged together; `16/32`: 16, or 32 where two such groups are merged."""
     return f"{rule.lanes}/{rule.merged}" if rule.merged else str(rule.lanes)
 
 

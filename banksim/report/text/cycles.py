@@ -92,7 +92,7 @@ def table(cycles: Cycles, width: int) -> list[Text]:
 
 
 def assumption(cycles: Cycles) -> str:
-    """What the time of global memory rests on that nobody has measured."""
+    """What was assumed, and not measured, for the time of global memory."""
     if cycles.global_latency is not None:
         return f"global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
     found = "the L2 cache has all of global memory, and every SM does as this one"

@@ -1,4 +1,4 @@
-"""The report for people: figures, the picture of the worst request, and for kernels the listing."""
+"""The report for people on requests: their figures, and the picture of the worst."""
 
 from collections.abc import Iterator, Sequence
 

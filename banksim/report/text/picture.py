@@ -31,8 +31,8 @@ TICK = 4
 class BankSpan:
     """A run of `banks` neighbouring banks that serve a lane in the same pass, `number` (from 1).
 
-    `waits`: other lanes of the part are served before. `mark` tells what else the pass serves there: `=`
-    another lane with the same word, `+` another word.
+    `waits`: other lanes of its part (the lanes judged together) are served before. `mark` tells what else the
+    pass serves there: `=` another lane with the same word, `+` another word.
     """
 
     bank: int
@@ -52,7 +52,7 @@ class LaneRow:
 
 
 def turns(explanation: Explanation) -> list[list[Pass]]:
-    """The passes, those of one part together."""
+    """The passes, in a list for each part of the request."""
     return [list(passes) for _, passes in groupby(explanation.passes, key=lambda step: step.part)]
 
 
@@ -262,7 +262,7 @@ def diagnosis(explanation: Explanation) -> str:
 
 
 def duration(explanation: Explanation) -> str:
-    """What the request takes in cycles, alone and in a crowd; "" where nobody knows."""
+    """What the request takes in cycles, alone and on a busy SM; "" where nobody knows."""
     known, cost = rates(explanation.arch), transfers(explanation)
     if known is None or cost is None:
         return ""

@@ -62,7 +62,7 @@ def took(one: Verdict) -> str:
 
 def verdict(one: Verdict, judged: Conflicts | None) -> tuple[str, str]:
     """The word for what became of an entry by one architecture, and its colour."""
-    only = one.limits.above and not one.found  # what checks find is of all
+    only = one.limits.above and not one.found  # findings of checks count for every architecture
     passed = only and judged and all(above.arch != judged.arch for above in one.limits.above)
     outcome = "passed" if passed else one.outcome
     return WORDS[outcome], CALM if outcome == "passed" else HOT
