@@ -65,12 +65,7 @@ def page(right: int, panels: Sequence[str], kinds: Iterable[str]) -> str:
 
 
 def panel(
-    left: int,
-    title: str,
-    label: str,
-    points: Sequence[Point],
-    diagonal: bool,
-    below: str = "transactions predicted",
+    left: int, title: str, label: str, points: Sequence[Point], diagonal: bool, below: str = "transactions predicted"
 ) -> list[str]:
     bottom = TOP + SIDE
     parts = [

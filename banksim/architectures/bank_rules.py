@@ -217,10 +217,7 @@ def _fermi() -> dict[tuple[str, int], AccessRule]:
 
 def _kepler() -> dict[tuple[str, int], AccessRule]:
     known: tuple[Status, str] = ("documented", GUIDE_3)
-    halves: tuple[Status, str] = (
-        "assumed",
-        "the guide is silent on 16 bytes: a part is what one pass can carry",
-    )
+    halves: tuple[Status, str] = ("assumed", "the guide is silent on 16 bytes: a part is what one pass can carry")
     return _plain({1: 32, 2: 32, 4: 32, 8: 32, 16: 16}, {1: known, 2: known, 4: known, 8: known, 16: halves})
 
 

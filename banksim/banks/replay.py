@@ -100,12 +100,7 @@ def nsight_ideal(
 
 
 def explain(
-    address: npt.ArrayLike,
-    *,
-    op: str = "ld",
-    width: int = 4,
-    mask: int = FULL_MASK,
-    arch: str | Architecture = "sm_90",
+    address: npt.ArrayLike, *, op: str = "ld", width: int = 4, mask: int = FULL_MASK, arch: str | Architecture = "sm_90"
 ) -> Explanation:
     """One request, address (32,), pass by pass: the lanes, words and banks that each pass serves.
 

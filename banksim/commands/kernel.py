@@ -64,10 +64,7 @@ def options(parser: ArgumentParser) -> None:
     check_option.option(group)
     instruction_limit.option(group)
     group.add_argument(
-        "--save-args",
-        action=OutputFolder,
-        metavar="FOLDER",
-        help="save the arrays afterwards as 0.npy, 1.npy, …",
+        "--save-args", action=OutputFolder, metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …"
     )
     group.add_argument(
         "--execute",

@@ -42,11 +42,7 @@ class Control(NamedTuple):
 
 
 def row(
-    does: str,
-    then: Then,
-    modifiers: str = "",
-    names_code: bool = False,
-    predicates: Predicates = Predicates.UNKNOWN,
+    does: str, then: Then, modifiers: str = "", names_code: bool = False, predicates: Predicates = Predicates.UNKNOWN
 ) -> Control:
     return Control(does, then, frozenset(modifiers.split()), names_code, predicates)
 

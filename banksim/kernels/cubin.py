@@ -197,14 +197,7 @@ class Reading:
         return sorted(found, key=lambda symbol: -symbol.value)
 
     def instruction(
-        self,
-        section: str,
-        base: int,
-        offset: int,
-        item: Listed,
-        line: Line,
-        function: Symbol,
-        encoding: int,
+        self, section: str, base: int, offset: int, item: Listed, line: Line, function: Symbol, encoding: int
     ) -> Instruction:
         def place(symbol: str, addend: int) -> Operand | None:
             if not symbol:

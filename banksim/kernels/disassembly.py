@@ -154,11 +154,7 @@ def operand(text: str) -> Operand:
         inner, _, after = body[1:].partition("|")
         body = inner + after
     build = functools.partial(
-        Operand,
-        negative="-" in marks,
-        inverted="~" in marks or "!" in marks,
-        absolute=absolute,
-        text=text,
+        Operand, negative="-" in marks, inverted="~" in marks or "!" in marks, absolute=absolute, text=text
     )
     if match := REGISTER.fullmatch(body):
         kind, digits, modifiers = match.groups()

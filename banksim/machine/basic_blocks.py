@@ -137,9 +137,7 @@ def _after(kernel: Kernel, last: Instruction, end: int) -> set[int]:
 
 
 def live_out(
-    blocks: Mapping[int, Block],
-    uses: Mapping[int, set[tuple[str, int]]],
-    defines: Mapping[int, set[tuple[str, int]]],
+    blocks: Mapping[int, Block], uses: Mapping[int, set[tuple[str, int]]], defines: Mapping[int, set[tuple[str, int]]]
 ) -> dict[int, set[tuple[str, int]]]:
     """For each block the registers that some later block may read before it writes them."""
     live_in = {start: set(uses[start]) for start in blocks}

@@ -124,8 +124,7 @@ def writable(arguments: Iterable[object]) -> list[np.ndarray]:
 
 
 def copied(
-    arguments: Iterable[object],
-    memory: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]] = np.copy,
+    arguments: Iterable[object], memory: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]] = np.copy
 ) -> list[object]:
     """The same arguments over memory of their own, laid out alike; `memory` makes that of each stretch."""
     given = list(arguments)

@@ -59,10 +59,7 @@ def log(found: Sequence[Result], said: Sequence[tuple[str, str]], plain: Plain) 
         "columnKind": "unicodeCodePoints",
         "results": found,
         "invocations": [
-            {
-                "executionSuccessful": all(level != "error" for level, _ in said),
-                "toolExecutionNotifications": notices,
-            }
+            {"executionSuccessful": all(level != "error" for level, _ in said), "toolExecutionNotifications": notices}
         ],
         "properties": {"report": plain},
     }

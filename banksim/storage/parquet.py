@@ -99,10 +99,7 @@ def reader(path: str, metadata: object = None, verify: bool = True) -> Iterator[
     with (
         opened(path) as file,
         pq.ParquetFile(
-            file if is_remote(path) else path,
-            metadata=metadata,
-            buffer_size=BUFFER,
-            page_checksum_verification=verify,
+            file if is_remote(path) else path, metadata=metadata, buffer_size=BUFFER, page_checksum_verification=verify
         ) as found,
     ):
         yield found

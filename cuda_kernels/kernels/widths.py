@@ -151,9 +151,4 @@ for dtype, stride in (("float64", 2), ("complex64", 2), ("complex64", 16), ("int
 add("structOf3", GROUP, "structs of three floats", partial(points))
 add("broadcastWord", GROUP, "a warp loads one word", partial(words))
 for stride in (1, 2, 3, 4, 8, 16, 32):
-    add(
-        f"halfWarpStride{stride}",
-        "half-warp strides",
-        f"half-warps load {stride} apart",
-        partial(halves, stride),
-    )
+    add(f"halfWarpStride{stride}", "half-warp strides", f"half-warps load {stride} apart", partial(halves, stride))

@@ -67,13 +67,7 @@ def test_a_line_that_is_gone_is_none() -> None:
 
 
 some_lines = st.lists(
-    st.builds(
-        line,
-        st.integers(1, 5),
-        st.sampled_from("abc"),
-        st.one_of(st.none(), st.integers(0, 9)),
-        st.just(0),
-    ),
+    st.builds(line, st.integers(1, 5), st.sampled_from("abc"), st.one_of(st.none(), st.integers(0, 9)), st.just(0)),
     max_size=6,
     unique_by=lambda one: (one.line, one.text),
 )

@@ -233,10 +233,7 @@ def convert(folder: Path, sources: str = ALL) -> None:
             file = folder / "results" / launch.name.replace("/", "@")
             entries[launch.name] = json.loads(Path(f"{file}.json").read_text())
             entries[launch.name] |= {"rows_vary": one != two, "rows": one, "hardware": counters[0] | counters[1]}
-    versions = (
-        re.search(r"^name, driver_version\n(.*), (.*)$", log, re.M),
-        re.search(r"^Version (.*?) ", log, re.M),
-    )
+    versions = (re.search(r"^name, driver_version\n(.*), (.*)$", log, re.M), re.search(r"^Version (.*?) ", log, re.M))
     assert versions[0]
     assert versions[1]
     profiled = f"Nsight Compute {versions[1][1]}"

@@ -59,11 +59,7 @@ def kernel(lines: list[str]) -> Kernel:
 
 def harness(lines: list[str]) -> list[str]:
     """The instructions, each behind its operands' loads and before its results' stores."""
-    code = [
-        "S2R R0, SR_LANEID",
-        "IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]",
-        "IMAD.WIDE.U32 R4, R0, 0x4, c[0x0][0x218]",
-    ]
+    code = ["S2R R0, SR_LANEID", "IMAD.WIDE.U32 R2, R0, 0x4, c[0x0][0x210]", "IMAD.WIDE.U32 R4, R0, 0x4, c[0x0][0x218]"]
     code += [f"LDG.E R{8 + n}, [R2.64+{4 * LANES * n:#x}]" for n in range(INPUTS)]
     code += [f"R2UR UR{8 + n}, R{8 + n}" for n in range(4)]
     for n, line in enumerate(lines):

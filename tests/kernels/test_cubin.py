@@ -117,13 +117,7 @@ def test_architecture_and_kernels(arch: str) -> None:
     decoded(arch)
     kernels = cubin.decode(made("calls.cu", arch))
     assert {k.arch for k in kernels.values()} == {arch}
-    assert {k.plain_name for k in kernels.values()} == {
-        "recursion",
-        "pointers",
-        "jump_table",
-        "addresses",
-        "quotient",
-    }
+    assert {k.plain_name for k in kernels.values()} == {"recursion", "pointers", "jump_table", "addresses", "quotient"}
 
 
 def test_each_name_is_taken_apart_once_however_many_instructions_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

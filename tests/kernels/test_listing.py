@@ -67,20 +67,12 @@ UR4 = Operand("UR", 4, text="UR4")
         ("c[0x0][0x210]", Operand("const", 0, parts=(imm(0x210, "0x210"),), text="c[0x0][0x210]")),
         ("-c[0x3][0x8]", Operand("const", 3, True, parts=(imm(8, "0x8"),), text="-c[0x3][0x8]")),
         ("|c[0x0][0x8]|", Operand("const", 0, absolute=True, parts=(imm(8, "0x8"),), text="|c[0x0][0x8]|")),
-        (
-            "c[0x2][R2+-0x8000]",
-            Operand("const", 2, parts=(R2, imm(0xFFFF8000, "-0x8000")), text="c[0x2][R2+-0x8000]"),
-        ),
+        ("c[0x2][R2+-0x8000]", Operand("const", 2, parts=(R2, imm(0xFFFF8000, "-0x8000")), text="c[0x2][R2+-0x8000]")),
         ("[R2]", Operand("memory", parts=(R2,), text="[R2]")),
         ("[UR4+0x10]", Operand("memory", parts=(UR4, imm(16, "0x10")), text="[UR4+0x10]")),
         (
             "desc[UR4][R2.64+0x10]",
-            Operand(
-                "memory",
-                modifiers=("desc",),
-                parts=(R2_WIDE, imm(16, "0x10")),
-                text="desc[UR4][R2.64+0x10]",
-            ),
+            Operand("memory", modifiers=("desc",), parts=(R2_WIDE, imm(16, "0x10")), text="desc[UR4][R2.64+0x10]"),
         ),
         (
             "[R2.X8+UR4+-0x4]",
@@ -141,10 +133,7 @@ def test_what_is_printed_is_read_line_by_line() -> None:
             ("@UP1", "BRA", "0x20"),
             ("", "NOP", ""),
         ],
-        "_Z1fi": [
-            ("", "RET.REL.NODEC", "R20 _Z1kPi"),
-            ("", "MOV", "R20, 32@lo((_Z1kPi + 0x60))"),
-        ],
+        "_Z1fi": [("", "RET.REL.NODEC", "R20 _Z1kPi"), ("", "MOV", "R20, 32@lo((_Z1kPi + 0x60))")],
     }
 
 

@@ -119,13 +119,7 @@ def test_the_recorder_has_the_programs_that_were_recorded(programs: Any) -> None
 def test_the_recorder_writes_the_code_that_it_tells() -> None:
     """NVIDIA's disassembler reads it so, and the code before it leads there."""
     ways: list[Any] = [("log",), ("mov", 8, 0xFF00FF00), ("set", 2, 8), ("clear", 9, 1), ("vote", 10), ("bit", 1, 9)]
-    ways += [
-        ("bssy", 0, "ON"),
-        ("bra", "ON", "P1"),
-        ("break", 2, "P1"),
-        ("break", 0, "PT"),
-        ("yield",),
-    ]
+    ways += [("bssy", 0, "ON"), ("bra", "ON", "P1"), ("break", 2, "P1"), ("break", 0, "PT"), ("yield",)]
     ways += [("exit", "P1"), ("warpsync",), ("warpsync", 8), ("mark", "ON"), ("bsync", 0)]
     code = Code(ways)
     cubin = patched((H200 / "arithmetic.cubin").read_bytes(), "integers", prologue([code.bytes, code.bytes]))

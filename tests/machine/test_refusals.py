@@ -25,8 +25,7 @@ def test_code_of_an_older_architecture_is_named(engine: str) -> None:
     kernel = banksim.load(REFUSED)["either"]
     out = np.zeros(32, np.int32)
     with pytest.raises(
-        UnsupportedError,
-        match=r"the memory of several GPUs .* is not simulated .*code for sm_80 .*: --arch sm_80$",
+        UnsupportedError, match=r"the memory of several GPUs .* is not simulated .*code for sm_80 .*: --arch sm_80$"
     ):
         banksim.run(kernel, 1, 32, [out], engine=engine)
     banksim.run(kernel, 1, 32, [out], arch="sm_80", engine=engine)

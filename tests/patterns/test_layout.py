@@ -50,20 +50,13 @@ STRUCTS = [
 def test_structs(definition: str, name: str, size: int, offsets: dict[str, int]) -> None:
     declare = f"{definition} {name} s[40]"
     for member, offset in offsets.items():
-        assert addresses(f"s[tid].{member}", declare=declare)[:3] == [
-            offset,
-            size + offset,
-            2 * size + offset,
-        ]
+        assert addresses(f"s[tid].{member}", declare=declare)[:3] == [offset, size + offset, 2 * size + offset]
         assert addresses(f"(&s[tid])->{member}", declare=declare)[1] == size + offset
 
 
 def test_variables_lie_one_behind_the_other() -> None:
     # the same kernel compiled by nvcc 13.4 has c at 0, f at 8, d at 24, e at 40 and dyn at 48
-    declare = [
-        "__shared__ char c[5]; extern __shared__ float dyn[];",
-        "__shared__ float f[3]; double d[2]; char e[3]",
-    ]
+    declare = ["__shared__ char c[5]; extern __shared__ float dyn[];", "__shared__ float f[3]; double d[2]; char e[3]"]
     trace = pattern("c[0]; f[0]; d[0]; e[0]; dyn[0]", declare=declare)
     assert trace.address[:, 0].tolist() == [0, 8, 24, 40, 48]
 
@@ -129,10 +122,7 @@ def test_parts_are_named() -> None:
     [
         ("s = cuda.shared.array((4, 3), float32); e = cuda.shared.array(1, int8)", 48),
         ("s = cuda.shared.array(shape=(4, 3), dtype=np.float64); e = cuda.shared.array(1, 'int8')", 96),
-        (
-            "s = cuda.shared.array(dtype=types.int16, shape=(N, N - 1)); e = cuda.shared.array(1, int8)",
-            24,
-        ),
+        ("s = cuda.shared.array(dtype=types.int16, shape=(N, N - 1)); e = cuda.shared.array(1, int8)", 24),
         ("s = cuda.shared.array((4, 3,), nb.boolean)\ne = cuda.shared.array((1,), int8)", 12),
     ],
 )

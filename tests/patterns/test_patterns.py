@@ -26,9 +26,7 @@ def per_request(trace: Trace, arch: str) -> list[object]:
 def test_every_thread_of_a_block_is_where_cuda_puts_it(block: tuple[int, ...]) -> None:
     x, y, z = (*block, 1, 1)[:3]
     trace = pattern(
-        "s[(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x]",
-        declare="char s[1024]",
-        block=block,
+        "s[(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x]", declare="char s[1024]", block=block
     )
     threads = [thread for _ in range(z) for _ in range(y) for thread in range(x)]
     seen = [
@@ -74,10 +72,7 @@ def test_names_of_lanes_and_warps() -> None:
 
 def test_blocks_and_iterations_in_order() -> None:
     trace = pattern(
-        "s[blockIdx.y * 2 + blockIdx.x]; s[8 * i + k]",
-        declare="char s[64]",
-        grid=(2, 2),
-        loops=["i=0..1", "k=2..4..2"],
+        "s[blockIdx.y * 2 + blockIdx.x]; s[8 * i + k]", declare="char s[64]", grid=(2, 2), loops=["i=0..1", "k=2..4..2"]
     )
     assert trace.block.tolist() == [block for block in range(4) for _ in range(8)]
     assert trace.site.tolist() == [0, 1] * 16
@@ -135,10 +130,7 @@ def test_lets_build_on_each_other() -> None:
     trace = pattern("tile[row][col]", declare="char tile[n][n + 1]", let=let, block=(32, 8))
     assert trace.address[1, [0, 1, 31]].tolist() == [34, 35, 66]
     same = pattern(
-        "tile[row][col]",
-        declare="char tile[n][n + 1]",
-        let=[f"{k} = {v}" for k, v in let.items()],
-        block=(32, 8),
+        "tile[row][col]", declare="char tile[n][n + 1]", let=[f"{k} = {v}" for k, v in let.items()], block=(32, 8)
     )
     assert (same.address == trace.address).all()
 
@@ -214,9 +206,7 @@ def test_an_array_may_have_the_name_of_a_builtin() -> None:
 
 def test_stores_and_accesses_as_written() -> None:
     trace = pattern(
-        ["a[tid] ;", " b[ tid ]"],
-        declare=["int a[32]", "int b[32]"],
-        stores=["a[tid]", "b[tid] = 1; a[0] = 2"],
+        ["a[tid] ;", " b[ tid ]"], declare=["int a[32]", "int b[32]"], stores=["a[tid]", "b[tid] = 1; a[0] = 2"]
     )
     assert requests(trace) == [
         ("a[tid]", "ld", 4),
@@ -298,10 +288,7 @@ def test_numba_names() -> None:
 
 
 def test_char_arrays() -> None:
-    stride_1, stride_4 = (
-        pattern("c[tid]", declare="char c[128]"),
-        pattern("c[4 * tid]", declare="char c[128]"),
-    )
+    stride_1, stride_4 = (pattern("c[tid]", declare="char c[128]"), pattern("c[4 * tid]", declare="char c[128]"))
     assert per_request(stride_1, "tesla") == [(8, 8)]  # four ways in each half-warp
     assert per_request(stride_4, "tesla") == [(2, 2)]
     assert per_request(stride_1, "sm_90") == per_request(stride_4, "sm_90") == [1]
@@ -392,10 +379,7 @@ def test_patterns_without_conflicts(arch: str) -> None:
 @pytest.mark.parametrize(("row", "column"), [*product([0, 1, 17, 31], repeat=2)])
 def test_swizzled_tiles_have_no_conflicts(row: int, column: int) -> None:
     """CUTLASS's Swizzle<5, 0, 5> of a 32 x 32 tile: any row and any column."""
-    trace = pattern(
-        f"t[{row}][lane ^ {row}]; t[lane][{column} ^ lane]",
-        declare="float t[32][32]",
-    )
+    trace = pattern(f"t[{row}][lane ^ {row}]; t[lane][{column} ^ lane]", declare="float t[32][32]")
     assert banksim.replay(trace, "sm_90").excess == 0
 
 

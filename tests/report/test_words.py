@@ -23,14 +23,7 @@ def test_a_count_shows_thousands_both_ends_and_ignorance(count: int | Range[int]
 
 @pytest.mark.parametrize(
     ("degree", "text"),
-    [
-        (0, "none"),
-        (1, "none"),
-        (2, "2-way"),
-        (Range(1, 1), "none"),
-        (Range(1, 4), "1–4-way"),
-        (None, "unknown"),
-    ],
+    [(0, "none"), (1, "none"), (2, "2-way"), (Range(1, 1), "none"), (Range(1, 4), "1–4-way"), (None, "unknown")],
 )
 def test_a_degree_of_one_is_no_conflict(degree: int | Range[int] | None, text: str) -> None:
     assert ways(degree) == text
@@ -38,13 +31,7 @@ def test_a_degree_of_one_is_no_conflict(degree: int | Range[int] | None, text: s
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        (1.0, "1.00"),
-        (1.5, "1.50"),
-        (Range(2.0, 8.25), "2.00–8.25"),
-        (Range(2.0, 2.001), "2.00"),
-        (None, "unknown"),
-    ],
+    [(1.0, "1.00"), (1.5, "1.50"), (Range(2.0, 8.25), "2.00–8.25"), (Range(2.0, 2.001), "2.00"), (None, "unknown")],
 )
 def test_a_mean_has_two_decimals(value: float | Range[float] | None, text: str) -> None:
     assert mean(value) == text

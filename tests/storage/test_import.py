@@ -253,9 +253,7 @@ def test_traceg_in_each_compression_mode(tmp_path: Path, mode: str, version: int
 
 
 @given(
-    st.integers(1, FULL_MASK),
-    st.lists(st.integers(0, 1 << 14), min_size=32, max_size=32),
-    st.sampled_from([[], ["7"]]),
+    st.integers(1, FULL_MASK), st.lists(st.integers(0, 1 << 14), min_size=32, max_size=32), st.sampled_from([[], ["7"]])
 )
 def test_addresses_are_those_that_were_compressed(mask: int, addresses: list[int], immediate: list[str]) -> None:
     active = [address for lane, address in enumerate(addresses) if mask >> lane & 1]

@@ -267,7 +267,7 @@ def test_progress_has_a_speed_and_a_rest() -> None:
 
 def test_numbers_are_scaled() -> None:
     assert [scaled(n) for n in (0, 0.5, 12, 999.6, 1250, 47_300, 1e6, 999_950_000, 2.5e9, 1.23e13)] == [
-        *("0", "0.5", "12", "1.00 k", "1.25 k", "47.3 k", "1.00 M", "1.00 G", "2.50 G", "12,300 G"),
+        *("0", "0.5", "12", "1.00 k", "1.25 k", "47.3 k", "1.00 M", "1.00 G", "2.50 G", "12,300 G")
     ]
     assert [duration(s) for s in (0.2, 45, 200, 7500)] == ["1 s", "45 s", "3 min 20 s", "2 h 5 min"]
 

@@ -98,10 +98,7 @@ class ArrayAdvice:
 
 
 def advise(
-    accesses: str | Sequence[str],
-    *,
-    arch: str | Architecture | Sequence[str | Architecture] = "sm_90",
-    **given: Any,
+    accesses: str | Sequence[str], *, arch: str | Architecture | Sequence[str | Architecture] = "sm_90", **given: Any
 ) -> tuple[ArrayAdvice, ...]:
     """Advice on each array that `accesses` and `stores` touch, by all architectures together.
 

@@ -56,8 +56,7 @@ def access(name: str, before: Sequence[str], after: Sequence[str]) -> Spelling:
         return f"{name}[{', '.join(words)}]"
 
     return Spelling(
-        (f"{c(after)} for {c(before)}",),
-        (f"{numba([word.replace('/', '//') for word in after])} for {numba(before)}",),
+        (f"{c(after)} for {c(before)}",), (f"{numba([word.replace('/', '//') for word in after])} for {numba(before)}",)
     )
 
 

@@ -64,13 +64,7 @@ def entry_of(site: Integer, kind: Integer, used: Integer, entries: Integers) -> 
 
 @outer
 def _tally(
-    columns: Integers,
-    first: Integer,
-    last: Integer,
-    table: Integers,
-    rule: Integers,
-    used: Integer,
-    entries: Integers,
+    columns: Integers, first: Integer, last: Integer, table: Integers, rule: Integers, used: Integer, entries: Integers
 ) -> tuple[Integer, Integer]:
     """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
     `entries` is nearly full."""

@@ -30,11 +30,7 @@ def access_options(parser: ArgumentParser) -> None:
     group.add_argument("--block", default="32", metavar="X,Y,Z", help="threads of a block (default 32)")
     group.add_argument("--grid", default="1", metavar="X,Y,Z", help="blocks of the grid (default 1)")
     group.add_argument(
-        "--let",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a name for a number or an expression",
+        "--let", action="append", default=[], metavar="NAME=VALUE", help="a name for a number or an expression"
     )
     group.add_argument(
         "--for",

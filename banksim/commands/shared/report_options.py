@@ -145,11 +145,7 @@ def finish(
 
 
 def write_html(
-    options: Namespace,
-    plain: Described,
-    judged: Sequence[Conflicts],
-    what: str,
-    told: Callable[[], Told] | None = None,
+    options: Namespace, plain: Described, judged: Sequence[Conflicts], what: str, told: Callable[[], Told] | None = None
 ) -> None:
     """Write the file of `--html`: `what` names the program, `told` makes what its page tells besides the conflicts."""
     if options.html is not None:

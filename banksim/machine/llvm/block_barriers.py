@@ -35,13 +35,7 @@ class BlockBarriers(ControlFlow):
                 self.whole_block(mask, known & (codes.BLOCK_BARRIERS - 1), i, next_pc)
                 return
             ballot = e.as_mask(votes.spread().ir) if votes is not None else INT[32](0)
-            numbers = (
-                number.ir,
-                expected,
-                INT[32](how),
-                INT[32](next_pc),
-                INT[32](int("ARV" not in i.modifiers)),
-            )
+            numbers = (number.ir, expected, INT[32](how), INT[32](next_pc), INT[32](int("ARV" not in i.modifiers)))
             goes = e.call("arrive", INT[32], self.context, self.warp, mask, ballot, *numbers)
             on = e.b.append_basic_block("on")
             e.b.cbranch(e.empty(goes), self.scheduler, on)

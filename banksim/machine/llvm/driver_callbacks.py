@@ -27,13 +27,7 @@ class Server:
     """What one worker's blocks ask for. The worker keeps it; compiled code finds it by the worker's context."""
 
     def __init__(
-        self,
-        launch: Launch,
-        context: Array,
-        local: Array,
-        scratch: Array,
-        error: Array,
-        notes: Sequence[Bytes] = (),
+        self, launch: Launch, context: Array, local: Array, scratch: Array, error: Array, notes: Sequence[Bytes] = ()
     ) -> None:
         self.context, self.error, self.notes = context, error, notes
         self.shared: Sequence[Bytes] = ()

@@ -195,12 +195,7 @@ def words_of(numbers: Sequence[Number]) -> tuple[Value, ...]:
 
 
 def perform(
-    x: Engine,
-    i: Instruction,
-    to: Operand,
-    sources: Sequence[Operand],
-    counts: Sequence[int],
-    routine: Routine,
+    x: Engine, i: Instruction, to: Operand, sources: Sequence[Operand], counts: Sequence[int], routine: Routine
 ) -> None:
     """Run `routine` on the registers of A, B and C and write those of D."""
     if len(sources) != 3:

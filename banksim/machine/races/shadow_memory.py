@@ -88,13 +88,7 @@ def same_bytes(q: WatchedRequest, lane: Integer, k: Integer, piece: Integer) -> 
 
 @inner
 def against_each(
-    q: WatchedRequest,
-    now: Integer,
-    piece: Integer,
-    warps: Integer,
-    before: Latest,
-    atomic: Integer,
-    fences: Integer,
+    q: WatchedRequest, now: Integer, piece: Integer, warps: Integer, before: Latest, atomic: Integer, fences: Integer
 ) -> None:
     """Compare an access with the latest reads (or atomics) of its piece by some warps; two atomics do not race.
     `fences`: a proxy fence is wanted between."""

@@ -22,10 +22,7 @@ PACKAGES = ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "numba", "num
 
 
 def provenance(
-    words: Sequence[str] = (),
-    run: Run | None = None,
-    launches: Launches | None = None,
-    when: datetime | None = None,
+    words: Sequence[str] = (), run: Run | None = None, launches: Launches | None = None, when: datetime | None = None
 ) -> list[tuple[str, str]]:
     """Names and what stands behind them. `words`: those of the command line, none where Python asked; `when`: the date
     of the page (None: now, or that of the environment variable SOURCE_DATE_EPOCH)."""

@@ -39,12 +39,7 @@ def overview(architectures: Iterable[Architecture], width: int) -> Text:
         group = f"loads of {n} B"
         columns += [
             Column(("", "lanes"), [Text(together(rule)) for rule in rules], group),
-            Column(
-                ("", "status"),
-                [Text(sources.status(rule)) for rule in rules],
-                group,
-                left=True,
-            ),
+            Column(("", "status"), [Text(sources.status(rule)) for rule in rules], group, left=True),
         ]
     more = fold(Text("banksim arch NAME shows stores, atomics and matrices as well.", QUIET), width)
     names = [line for number, gpus in GPUS.items() for line in named_gpus(f"sm_{number}: ", gpus, width)]

@@ -163,10 +163,7 @@ def one_below_the_other(
     names: list[Text] = []
     for label, first in zip(labels, tables[0], strict=True):
         what = f"{first.op}, {plural(first.requests, 'request')}"
-        names += [
-            Text("  ").join([*([label] if label else []), Text(what, QUIET)]),
-            *[Text()] * (len(judged) - 1),
-        ]
+        names += [Text("  ").join([*([label] if label else []), Text(what, QUIET)]), *[Text()] * (len(judged) - 1)]
     table = [row for same in zip(*tables, strict=True) for row in same]
     archs = [Text(conflicts.arch.name) for conflicts in judged] * len(labels)
     figures = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST, STATUS)

@@ -76,11 +76,7 @@ def rows(explanation: Explanation) -> list[LaneRow]:
                         mark = "=" if lanes_of[word] > 1 else "+" if words_of[word % banks] > 1 else ""
                         served[lane].setdefault(word % banks, BankSpan(word % banks, 1, at, at > begin, mark))
     return [
-        LaneRow(
-            lane,
-            first.get(lane, -1),
-            tuple(drawn_together(sorted(served[lane].values(), key=lambda c: c.bank))),
-        )
+        LaneRow(lane, first.get(lane, -1), tuple(drawn_together(sorted(served[lane].values(), key=lambda c: c.bank))))
         for lane in range(len(explanation.address))
     ]
 

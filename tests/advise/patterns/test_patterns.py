@@ -235,8 +235,7 @@ ELEMENTS = [FLOAT, ALIASES["half"], FUNDAMENTAL["double"], record("pair", [("x",
 
 
 @given(
-    lengths=st.lists(st.sampled_from([1, 2, 3, 4, 6, 8, 16]), min_size=1, max_size=3),
-    element=st.sampled_from(ELEMENTS),
+    lengths=st.lists(st.sampled_from([1, 2, 3, 4, 6, 8, 16]), min_size=1, max_size=3), element=st.sampled_from(ELEMENTS)
 )
 @settings(max_examples=30)
 def test_every_layout_has_a_place_of_its_own_for_every_byte(lengths: list[int], element: object) -> None:
@@ -296,10 +295,7 @@ def test_what_is_not_proven_is_not_said_to_be() -> None:
         ["a[x]", "a[y]", "a[z]", "a[w]", "a[u]"],
         declare="float a[5]",
         block=4,
-        let=[
-            "t=threadIdx.x",
-            *(f"{name}=t + (t >= {missing})" for missing, name in enumerate("xyzwu")),
-        ],
+        let=["t=threadIdx.x", *(f"{name}=t + (t >= {missing})" for missing, name in enumerate("xyzwu"))],
         arch=four_banks(),
     )
     everyone = [[t + (t >= missing) for t in range(4)] for missing in range(5)]

@@ -48,13 +48,7 @@ INSTRUCTIONS = [instruction(n) for n in range(len(CODE))]
 
 
 def judged(
-    n: int,
-    op: str,
-    width: int,
-    transactions: int | None,
-    ideal: int | None,
-    degree: int | None,
-    address: Any = ROW,
+    n: int, op: str, width: int, transactions: int | None, ideal: int | None, degree: int | None, address: Any = ROW
 ) -> SiteConflicts:
     excess = ((transactions or 0) - (ideal or 0)) // 1024
     request = Request(op, width, 0xFFFFFFFF, address, block=1, warp=2, excess=excess)

@@ -48,16 +48,7 @@ TESLA = Conflicts(
     architecture("tesla"),
     (
         site("tile[y][x]", "st", 32, 64, 64, 1, "assumed"),
-        site(
-            "tile[threadIdx.x][threadIdx.y]",
-            "ld",
-            32,
-            Range(1024, 1100),
-            64,
-            Range(16, 18),
-            "documented",
-            COLUMN,
-        ),
+        site("tile[threadIdx.x][threadIdx.y]", "ld", 32, Range(1024, 1100), 64, Range(16, 18), "documented", COLUMN),
         site(LONG, "atom", 1_048_576, None, None, None, "unknown"),
     ),
 )
@@ -79,12 +70,7 @@ def labels(conflicts: Conflicts) -> list[str]:
 @pytest.mark.parametrize("width", [48, 80, 160])
 @pytest.mark.parametrize(
     ("name", "judged"),
-    [
-        ("hopper", [HOPPER]),
-        ("tesla", [TESLA]),
-        ("two", [TESLA, HOPPER]),
-        ("three", [TESLA, KEPLER, HOPPER]),
-    ],
+    [("hopper", [HOPPER]), ("tesla", [TESLA]), ("two", [TESLA, HOPPER]), ("three", [TESLA, KEPLER, HOPPER])],
 )
 def test_a_report_is_as_written(name: str, judged: list[Conflicts], width: int) -> None:
     text = report(judged, labels(judged[0]), width, "none").plain

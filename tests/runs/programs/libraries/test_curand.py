@@ -68,10 +68,7 @@ def test_many_numbers_and_offsets(label: str) -> None:
 
 @pytest.mark.parametrize("label", TYPES)
 def test_other_numbers_are_near(label: str) -> None:
-    for name, near in (
-        ("GenerateNormalDouble", 1e-13),
-        ("GenerateLogNormalDouble", 1e-13),
-    ):
+    for name, near in (("GenerateNormalDouble", 1e-13), ("GenerateLogNormalDouble", 1e-13)):
         took = generator(label)(name, 1024)[:128]
         np.testing.assert_allclose(took, RECORDED[f"{label}_1234_{name}"], near, near)
 
