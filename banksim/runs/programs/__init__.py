@@ -31,5 +31,5 @@ contents.py      what its memory holds, where it held the same before
 unseen.py        launches whose results nobody has seen yet
 modules.py       a module that it loaded
 links.py         modules that it links at run time
-libraries/       what cuBLAS and cuRAND compute for it
+libraries/       what cuBLAS, cuFFT and cuRAND compute for it
 """

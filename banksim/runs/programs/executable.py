@@ -44,7 +44,7 @@ WITHOUT_MAIN = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?main\b")
 """What linkers say of sources that are no program."""
 WITHOUT_STAND_IN = re.compile(
     r"(?:reference to [`'\"]|symbol:? |find -l|error: |file \")"
-    r"(?P<library>cublasLt|cufft|cusparse|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
+    r"(?P<library>cublasLt|cusparse|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
 )
 """What compilers and linkers say of a library of NVIDIA's that banksim does not have."""
 UNQUOTABLE = re.compile(r'["\\\n]')
@@ -165,7 +165,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                 f"kernel alone: banksim kernel {sources[0]}:NAME"
             ) from None
         if used := WITHOUT_STAND_IN.search(str(error)):
-            what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find cuBLAS and cuRAND"
+            what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find cuBLAS, cuFFT and cuRAND"
             raise CompileError(f"{what}\n{error}") from None
         raise
     if target is None or place is None:

@@ -56,8 +56,8 @@ KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of 
 SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
 REFUSED = {
-    b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR", b"cuda": "cudaErrorNotSupported",
-    b"cu": "CUDA_ERROR_NOT_SUPPORTED",
+    b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"cufft": "CUFFT_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR",
+    b"cuda": "cudaErrorNotSupported", b"cu": "CUDA_ERROR_NOT_SUPPORTED",
 }  # fmt: skip
 """What functions that are not provided return, by how their names begin. What has no name may be asked for by functions
 of the runtime or of the driver: cudaErrorNotSupported, which is the same number."""
@@ -209,7 +209,7 @@ class Process:
         self.program.launches.time_was_asked = True
 
     def library(self, content: bytes) -> bytes:
-        """Compute what cuBLAS or cuRAND would."""
+        """Compute what cuBLAS, cuFFT or cuRAND would."""
         done = self.repeats.call(content)
         self.program.launches.called(done.name)
         return done.answer

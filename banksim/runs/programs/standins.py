@@ -25,7 +25,7 @@ from banksim.system.writing import write
 
 SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
-LIBRARIES = {"cublas": "libcublas.so.13", "curand": "libcurand.so.10"}
+LIBRARIES = {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
 EVERY_LIBRARY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64

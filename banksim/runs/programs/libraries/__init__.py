@@ -6,6 +6,7 @@ matrices.py  how these are stored
 data_types.py  numbers of the types of cudaDataType
 products.py  products of matrices of any types
 factors.py   triangular factors of many matrices
+cufft.py     Fourier transforms
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 quasirandom.py  Sobol's numbers
@@ -16,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from banksim.machine.launch import Buffer
-from banksim.runs.programs.libraries import cublas, curand
+from banksim.runs.programs.libraries import cublas, cufft, curand
 from banksim.runs.programs.libraries.calls import Memory, read
 
-COMPUTE = {"cuBLAS": cublas.compute, "cuRAND": curand.compute}
+COMPUTE = {"cuBLAS": cublas.compute, "cuFFT": cufft.compute, "cuRAND": curand.compute}
 
 
 @dataclass(frozen=True)
@@ -42,4 +43,4 @@ def called(content: bytes, buffers: Sequence[Buffer]) -> Called:
 
 def depends_on_memory_alone(content: bytes) -> bool:
     """Whether a call does the same whenever memory is the same. A generator's does not: its numbers go on."""
-    return read(content)[0] == "cuBLAS"
+    return read(content)[0] != "cuRAND"

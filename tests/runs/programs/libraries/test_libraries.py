@@ -205,11 +205,11 @@ def test_a_header_that_the_installed_library_does_not_have_is_no_matter_of_insta
 @pytest.mark.parametrize(
     ("message", "library"),
     [
-        ("a.cu:1:10: fatal error: cufft.h: No such file or directory", "cufft"),
+        ("a.cu:1:10: fatal error: cusparse.h: No such file or directory", "cusparse"),
         ("a.cudafe1.cpp:(.text+0x1319): undefined reference to `cublasLtCreate'", "cublasLt"),
         ("/usr/bin/ld: cannot find -lcusolver: No such file or directory", "cusolver"),
         ("a.cu:1:10: fatal error: nccl.h: No such file or directory", "nccl"),
-        ('a.cu(1): error: identifier "cufft" is undefined', None),
+        ('a.cu(1): error: identifier "cusparse" is undefined', None),
     ],
 )
 def test_a_library_without_a_stand_in_is_named(

@@ -1,0 +1,96 @@
+/* The functions of cuFFT that banksim has, as NVIDIA documents them. For programs that are compiled where NVIDIA's own
+   header is not at hand. */
+#ifndef _CUFFT_H_
+#define _CUFFT_H_
+
+#include <cuComplex.h>
+#include <cuda_runtime_api.h>
+
+#define CUFFT_VER_MAJOR 12
+#define CUFFT_VER_MINOR 0
+#define CUFFT_VER_PATCH 0
+#define CUFFT_VERSION 12000
+#define CUFFTAPI
+#define CUFFT_FORWARD -1
+#define CUFFT_INVERSE 1
+#define MAX_CUFFT_ERROR 0x14
+
+typedef enum cufftResult_t {
+    CUFFT_SUCCESS = 0,
+    CUFFT_INVALID_PLAN = 1,
+    CUFFT_ALLOC_FAILED = 2,
+    CUFFT_INVALID_TYPE = 3,
+    CUFFT_INVALID_VALUE = 4,
+    CUFFT_INTERNAL_ERROR = 5,
+    CUFFT_EXEC_FAILED = 6,
+    CUFFT_SETUP_FAILED = 7,
+    CUFFT_INVALID_SIZE = 8,
+    CUFFT_UNALIGNED_DATA = 9,
+    CUFFT_INCOMPLETE_PARAMETER_LIST = 10,
+    CUFFT_INVALID_DEVICE = 11,
+    CUFFT_PARSE_ERROR = 12,
+    CUFFT_NO_WORKSPACE = 13,
+    CUFFT_NOT_IMPLEMENTED = 14,
+    CUFFT_LICENSE_ERROR = 15,
+    CUFFT_NOT_SUPPORTED = 16
+} cufftResult;
+typedef enum cufftType_t {
+    CUFFT_R2C = 0x2a,
+    CUFFT_C2R = 0x2c,
+    CUFFT_C2C = 0x29,
+    CUFFT_D2Z = 0x6a,
+    CUFFT_Z2D = 0x6c,
+    CUFFT_Z2Z = 0x69
+} cufftType;
+typedef enum cufftCompatibility_t { CUFFT_COMPATIBILITY_FFTW_PADDING = 1 } cufftCompatibility;
+#define CUFFT_COMPATIBILITY_DEFAULT CUFFT_COMPATIBILITY_FFTW_PADDING
+
+typedef float cufftReal;
+typedef double cufftDoubleReal;
+typedef cuComplex cufftComplex;
+typedef cuDoubleComplex cufftDoubleComplex;
+typedef int cufftHandle;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+cufftResult cufftCreate(cufftHandle *plan);
+cufftResult cufftDestroy(cufftHandle plan);
+cufftResult cufftPlan1d(cufftHandle *plan, int nx, cufftType type, int batch);
+cufftResult cufftPlan2d(cufftHandle *plan, int nx, int ny, cufftType type);
+cufftResult cufftPlan3d(cufftHandle *plan, int nx, int ny, int nz, cufftType type);
+cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                          int ostride, int odist, cufftType type, int batch);
+cufftResult cufftMakePlan1d(cufftHandle plan, int nx, cufftType type, int batch, size_t *bytes);
+cufftResult cufftMakePlan2d(cufftHandle plan, int nx, int ny, cufftType type, size_t *bytes);
+cufftResult cufftMakePlan3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, size_t *bytes);
+cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                              int ostride, int odist, cufftType type, int batch, size_t *bytes);
+cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                                long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
+                                long long batch, size_t *bytes);
+cufftResult cufftEstimate1d(int nx, cufftType type, int batch, size_t *bytes);
+cufftResult cufftEstimate2d(int nx, int ny, cufftType type, size_t *bytes);
+cufftResult cufftEstimate3d(int nx, int ny, int nz, cufftType type, size_t *bytes);
+cufftResult cufftEstimateMany(int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride,
+                              int odist, cufftType type, int batch, size_t *bytes);
+cufftResult cufftGetSize1d(cufftHandle plan, int nx, cufftType type, int batch, size_t *bytes);
+cufftResult cufftGetSize2d(cufftHandle plan, int nx, int ny, cufftType type, size_t *bytes);
+cufftResult cufftGetSize3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, size_t *bytes);
+cufftResult cufftGetSizeMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                             int ostride, int odist, cufftType type, int batch, size_t *bytes);
+cufftResult cufftGetSize(cufftHandle plan, size_t *bytes);
+cufftResult cufftSetWorkArea(cufftHandle plan, void *area);
+cufftResult cufftSetAutoAllocation(cufftHandle plan, int allocate);
+cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream);
+cufftResult cufftGetVersion(int *version);
+cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction);
+cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to);
+cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to);
+cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleComplex *to, int direction);
+cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *from, cufftDoubleComplex *to);
+cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleReal *to);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,271 @@
+/* The stand-in for libcufft.so.12. libraries/cufft.py computes the transforms. */
+#include "cufft.h"
+#include "library_calls.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DIMENSIONS = 3 };
+struct layout { /* how values lie: the sizes that they are stored in, and how far apart values and transforms are */
+    long long sizes[MOST_DIMENSIONS], stride, distance;
+};
+struct plan {
+    bool live, made, given; /* `given`: the layouts are the program's, and not those of packed values */
+    cufftType type;
+    long long rank, sizes[MOST_DIMENSIONS], batch;
+    struct layout input, output;
+    cudaStream_t stream;
+};
+static struct plan *plans;
+static int count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A copy of what a handle stands for, or of what is changed by `change`. */
+static bool with_plan(cufftHandle handle, void (*change)(struct plan *, const void *), const void *value,
+                      struct plan *copy) {
+    pthread_mutex_lock(&lock);
+    bool known = handle >= 1 && handle <= count && plans[handle - 1].live;
+    if (known && change) change(&plans[handle - 1], value);
+    if (known && copy) *copy = plans[handle - 1];
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+static cufftResult result(bool known) { return known ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN; }
+
+cufftResult cufftCreate(cufftHandle *handle) {
+    if (!handle) return CUFFT_INVALID_VALUE;
+    if (banksim_connect() || banksim_fault) return CUFFT_SETUP_FAILED;
+    pthread_mutex_lock(&lock);
+    int place = 0;
+    while (place < count && plans[place].live) place++;
+    if (place == count) plans = banksim_resized(plans, ++count * sizeof *plans);
+    plans[place] = (struct plan){.live = true};
+    *handle = place + 1;
+    pthread_mutex_unlock(&lock);
+    return CUFFT_SUCCESS;
+}
+static void set_whole(struct plan *plan, const void *made) {
+    cudaStream_t stream = plan->stream;
+    *plan = *(const struct plan *)made;
+    plan->stream = stream;
+}
+static void destroy(struct plan *plan, const void *unused) { plan->live = false; }
+static void set_stream(struct plan *plan, const void *stream) { plan->stream = (cudaStream_t)stream; }
+
+cufftResult cufftDestroy(cufftHandle handle) { return result(with_plan(handle, destroy, NULL, NULL)); }
+cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
+    return result(with_plan(handle, set_stream, stream, NULL));
+}
+cufftResult cufftSetWorkArea(cufftHandle handle, void *area) { return result(with_plan(handle, NULL, NULL, NULL)); }
+cufftResult cufftSetAutoAllocation(cufftHandle handle, int allocate) {
+    return result(with_plan(handle, NULL, NULL, NULL));
+}
+cufftResult cufftGetVersion(int *version) {
+    if (!version) return CUFFT_INVALID_VALUE;
+    *version = CUFFT_VERSION;
+    return CUFFT_SUCCESS;
+}
+
+static bool is_double(cufftType type) { return type >= CUFFT_Z2Z; }
+
+/* What a transform needs beside its values, which here is nothing: room for its values once, as a believable size. */
+static size_t work_bytes(const struct plan *plan) {
+    size_t bytes = (is_double(plan->type) ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
+    for (int axis = 0; axis < plan->rank; axis++) bytes *= plan->sizes[axis];
+    return bytes;
+}
+static cufftResult describe(struct plan *plan, int rank, const long long *sizes, const struct layout *input,
+                            const struct layout *output, cufftType type, long long batch) {
+    if (rank < 1 || rank > MOST_DIMENSIONS || !sizes) return CUFFT_INVALID_VALUE;
+    switch (type) {
+    case CUFFT_R2C: case CUFFT_C2R: case CUFFT_C2C: case CUFFT_D2Z: case CUFFT_Z2D: case CUFFT_Z2Z: break;
+    default: return CUFFT_INVALID_TYPE;
+    }
+    if (batch < 1) return CUFFT_INVALID_SIZE;
+    *plan = (struct plan){.live = true, .made = true, .given = input, .type = type, .rank = rank, .batch = batch};
+    for (int axis = 0; axis < rank; axis++) {
+        if (sizes[axis] < 1) return CUFFT_INVALID_SIZE;
+        plan->sizes[axis] = sizes[axis];
+    }
+    if (input) plan->input = *input, plan->output = *output;
+    return CUFFT_SUCCESS;
+}
+static cufftResult make(cufftHandle handle, int rank, const long long *sizes, const struct layout *input,
+                        const struct layout *output, cufftType type, long long batch, size_t *bytes) {
+    struct plan made;
+    if (!with_plan(handle, NULL, NULL, &made) || made.made) return CUFFT_INVALID_PLAN;
+    if (!bytes) return CUFFT_INVALID_VALUE;
+    cufftResult status = describe(&made, rank, sizes, input, output, type, batch);
+    if (status) return status;
+    *bytes = work_bytes(&made);
+    return result(with_plan(handle, set_whole, &made, NULL));
+}
+static cufftResult estimate(int rank, const long long *sizes, cufftType type, long long batch, size_t *bytes) {
+    struct plan made;
+    if (!bytes) return CUFFT_INVALID_VALUE;
+    cufftResult status = describe(&made, rank, sizes, NULL, NULL, type, batch);
+    if (!status) *bytes = work_bytes(&made);
+    return status;
+}
+cufftResult cufftGetSize(cufftHandle handle, size_t *bytes) {
+    struct plan plan;
+    if (!with_plan(handle, NULL, NULL, &plan)) return CUFFT_INVALID_PLAN;
+    if (!bytes) return CUFFT_INVALID_VALUE;
+    *bytes = plan.made ? work_bytes(&plan) : 0;
+    return CUFFT_SUCCESS;
+}
+
+/* Each way to name sizes comes as four functions: they make a plan and its handle, make a plan, or tell a size, of a plan
+   or without one. */
+#define SIZES(...) ((const long long[]){__VA_ARGS__})
+#define FOUR(NAME, PARAMETERS, RANK, LENGTHS, BATCH)                                                    \
+    cufftResult cufftMakePlan##NAME(cufftHandle plan, PARAMETERS, size_t *bytes) {                      \
+        return make(plan, RANK, LENGTHS, NULL, NULL, type, BATCH, bytes);                               \
+    }                                                                                                   \
+    cufftResult cufftPlan##NAME(cufftHandle *plan, PARAMETERS) {                                        \
+        size_t bytes;                                                                                   \
+        cufftResult status = cufftCreate(plan);                                                         \
+        if (!status && (status = make(*plan, RANK, LENGTHS, NULL, NULL, type, BATCH, &bytes)))          \
+            cufftDestroy(*plan);                                                                        \
+        return status;                                                                                  \
+    }                                                                                                   \
+    cufftResult cufftEstimate##NAME(PARAMETERS, size_t *bytes) {                                        \
+        return estimate(RANK, LENGTHS, type, BATCH, bytes);                                             \
+    }                                                                                                   \
+    cufftResult cufftGetSize##NAME(cufftHandle plan, PARAMETERS, size_t *bytes) {                       \
+        if (!with_plan(plan, NULL, NULL, NULL)) return CUFFT_INVALID_PLAN;                              \
+        return estimate(RANK, LENGTHS, type, BATCH, bytes);                                             \
+    }
+#define ALL(...) __VA_ARGS__
+FOUR(1d, ALL(int nx, cufftType type, int batch), 1, SIZES(nx), batch)
+FOUR(2d, ALL(int nx, int ny, cufftType type), 2, SIZES(nx, ny), 1)
+FOUR(3d, ALL(int nx, int ny, int nz, cufftType type), 3, SIZES(nx, ny, nz), 1)
+
+cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                                long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
+                                long long batch, size_t *bytes) {
+    if (!inembed || !onembed) return make(plan, rank, n, NULL, NULL, type, batch, bytes);
+    struct layout input = {.stride = istride, .distance = idist}, output = {.stride = ostride, .distance = odist};
+    for (int axis = 0; axis < rank && axis < MOST_DIMENSIONS; axis++)
+        input.sizes[axis] = inembed[axis], output.sizes[axis] = onembed[axis];
+    return make(plan, rank, n, &input, &output, type, batch, bytes);
+}
+static long long *wide(int rank, const int *sizes, long long *to) {
+    for (int axis = 0; sizes && axis < rank && axis < MOST_DIMENSIONS; axis++) to[axis] = sizes[axis];
+    return sizes ? to : NULL;
+}
+cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                              int ostride, int odist, cufftType type, int batch, size_t *bytes) {
+    long long sizes[MOST_DIMENSIONS], in[MOST_DIMENSIONS], out[MOST_DIMENSIONS];
+    return cufftMakePlanMany64(plan, rank, wide(rank, n, sizes), wide(rank, inembed, in), istride, idist,
+                               wide(rank, onembed, out), ostride, odist, type, batch, bytes);
+}
+cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                          int ostride, int odist, cufftType type, int batch) {
+    size_t bytes;
+    cufftResult status = cufftCreate(plan);
+    if (!status && (status = cufftMakePlanMany(*plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type,
+                                               batch, &bytes)))
+        cufftDestroy(*plan);
+    return status;
+}
+cufftResult cufftEstimateMany(int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride,
+                              int odist, cufftType type, int batch, size_t *bytes) {
+    long long sizes[MOST_DIMENSIONS];
+    return estimate(rank, wide(rank, n, sizes), type, batch, bytes);
+}
+cufftResult cufftGetSizeMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                             int ostride, int odist, cufftType type, int batch, size_t *bytes) {
+    if (!with_plan(plan, NULL, NULL, NULL)) return CUFFT_INVALID_PLAN;
+    return cufftEstimateMany(rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);
+}
+
+/* Packed values: transforms follow each other. Of a real transform's complex side the last axis has only the half that
+   tells the other; and in place, the real side has room for it. */
+static struct layout packed(const struct plan *plan, bool complex_side, bool in_place) {
+    bool real = plan->type != CUFFT_C2C && plan->type != CUFFT_Z2Z;
+    struct layout layout = {.stride = 1, .distance = 1};
+    for (int axis = 0; axis < plan->rank; axis++) {
+        long long size = plan->sizes[axis];
+        if (real && axis == plan->rank - 1) {
+            long long half = size / 2 + 1;
+            size = complex_side ? half : in_place ? 2 * half : size;
+        }
+        layout.sizes[axis] = size;
+        layout.distance *= size;
+    }
+    return layout;
+}
+static cufftResult execute(cufftHandle handle, cufftType type, const void *from, const void *to, int direction) {
+    struct plan plan;
+    if (!with_plan(handle, NULL, NULL, &plan) || !plan.made) return CUFFT_INVALID_PLAN;
+    if (plan.type != type) return CUFFT_INVALID_TYPE;
+    if (!from || !to || (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE)) return CUFFT_INVALID_VALUE;
+    if (!plan.given) {
+        plan.input = packed(&plan, type != CUFFT_R2C && type != CUFFT_D2Z, from == to);
+        plan.output = packed(&plan, type != CUFFT_C2R && type != CUFFT_Z2D, from == to);
+    }
+    enum { SIDE = MOST_DIMENSIONS + 2, HEAD = 5 + MOST_DIMENSIONS };
+    uint64_t words[HEAD + 2 * SIDE] = {(uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)to, direction, plan.rank, plan.batch};
+    memcpy(words + 5, plan.sizes, sizeof plan.sizes);
+    memcpy(words + HEAD, &plan.input, SIDE * sizeof *words);
+    memcpy(words + HEAD + SIDE, &plan.output, SIDE * sizeof *words);
+    static const char *const names[] = {[0] = "C2C", [1] = "R2C", [3] = "C2R"};
+    static const char *const of_doubles[] = {[0] = "Z2Z", [1] = "D2Z", [3] = "Z2D"};
+    const char *name = (is_double(type) ? of_doubles : names)[(type & 15) - 9];
+    CUresult failed = banksim_compute(plan.stream, "cuFFT", name, words, sizeof words / sizeof *words, NULL, 0);
+    return failed ? CUFFT_EXEC_FAILED : CUFFT_SUCCESS;
+}
+cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction) {
+    return execute(plan, CUFFT_C2C, from, to, direction);
+}
+cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to) {
+    return execute(plan, CUFFT_R2C, from, to, CUFFT_FORWARD);
+}
+cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to) {
+    return execute(plan, CUFFT_C2R, from, to, CUFFT_INVERSE);
+}
+cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleComplex *to, int direction) {
+    return execute(plan, CUFFT_Z2Z, from, to, direction);
+}
+cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *from, cufftDoubleComplex *to) {
+    return execute(plan, CUFFT_D2Z, from, to, CUFFT_FORWARD);
+}
+cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleReal *to) {
+    return execute(plan, CUFFT_Z2D, from, to, CUFFT_INVERSE);
+}
+
+/* What NVIDIA's own header declares beyond that. */
+#define MISSING(NAME)                \
+    cufftResult NAME(void) {         \
+        banksim_missing(#NAME);      \
+        return CUFFT_NOT_SUPPORTED;  \
+    }
+MISSING(cufftXtMakePlanMany)
+MISSING(cufftXtGetSizeMany)
+MISSING(cufftXtExec)
+MISSING(cufftXtSetGPUs)
+MISSING(cufftXtMalloc)
+MISSING(cufftXtMemcpy)
+MISSING(cufftXtFree)
+MISSING(cufftXtSetWorkArea)
+MISSING(cufftXtSetWorkAreaPolicy)
+MISSING(cufftXtQueryPlan)
+MISSING(cufftXtExecDescriptor)
+MISSING(cufftXtExecDescriptorC2C)
+MISSING(cufftXtExecDescriptorR2C)
+MISSING(cufftXtExecDescriptorC2R)
+MISSING(cufftXtExecDescriptorZ2Z)
+MISSING(cufftXtExecDescriptorD2Z)
+MISSING(cufftXtExecDescriptorZ2D)
+MISSING(cufftXtSetCallback)
+MISSING(cufftXtSetJITCallback)
+MISSING(cufftXtClearCallback)
+MISSING(cufftXtSetCallbackSharedSize)
+MISSING(cufftXtSetSubformatDefault)
+MISSING(cufftSetPlanPropertyInt64)
+MISSING(cufftGetPlanPropertyInt64)
+MISSING(cufftResetPlanProperty)
+MISSING(cufftGetSizeMany64)
+MISSING(cufftGetProperty)
