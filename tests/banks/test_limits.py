@@ -21,7 +21,7 @@ from banksim.report.github import github
 from banksim.report.sarif import sarif
 from banksim.requests.trace import Site, Trace
 from banksim.testing import assert_conflict_free
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
 from helpers.places import PACKAGES, PROGRAMS, SARIF_SCHEMA, written_to
 
 SCHEMA = json.loads((SARIF_SCHEMA).read_text())
@@ -103,13 +103,12 @@ def test_limits_of_a_program_are_those_of_each_kernel() -> None:
 
 def test_a_program_s_report_is_its_baseline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = str(PROGRAMS / "transpose.py")
-    report = tmp_path / "report.json"
-    assert main(["run", "--json", "--output", str(report), program]) == 0
+    assert reported(tmp_path, program)[0] == 0
     guarded = ["run", "--output", str(tmp_path / "again.txt"), "--fail-above"]
     assert main([*guarded, "per-request=16.6", program]) == 0
     assert main([*guarded, "per-request=16.4", program]) == 1
     assert capfd.readouterr().err.endswith("32-way on sm_90, above per-request=16.4\n")
-    assert main([*guarded, "0", "--baseline", str(report), program]) == 0
+    assert main([*guarded, "0", "--baseline", str(tmp_path / "report.json"), program]) == 0
 
 
 def test_what_nobody_knows_is_above_every_limit() -> None:

@@ -16,6 +16,7 @@ import pytest
 from banksim.__main__ import main
 from helpers.commands import err_of, out_of
 from helpers.fixtures import Patch, Said
+from helpers.numba_programs import ENDLESS
 from helpers.places import EXAMPLES, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -38,14 +39,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) own(int *out) {
 }
 """
 """With instructions of sm_90a alone."""
-ENDLESS = """
-from numba import cuda
-
-@cuda.jit
-def endless(out):
-    while out[0] == 0:
-        out[1] += 1
-"""
 
 
 @pytest.fixture(autouse=True)

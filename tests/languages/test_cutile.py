@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import BanksimError, UnsupportedError
-from helpers.commands import out_of
+from helpers.commands import out_of, reported
+from helpers.places import written_to
 from languages import cutile_kernels as kernels
 
 ARCHS = ("sm_80", "sm_90")
@@ -114,11 +114,9 @@ print((out.copy_to_host() == x.T).all())
 @pytest.mark.parametrize("arch", ARCHS)
 def test_a_host_program_unchanged(arch: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It counts as the kernel alone does."""
-    (tmp_path / "program.py").write_text(PROGRAM)
-    report = tmp_path / "report.json"
-    assert main(["run", "--arch", arch, "--json", "--output", str(report), str(tmp_path / "program.py")]) == 0
-    assert capfd.readouterr().out == "True\n"
-    [kernel] = json.loads(report.read_text())["kernels"]
+    status, report = reported(tmp_path, "--arch", arch, written_to(tmp_path / "program.py", PROGRAM))
+    assert (status, capfd.readouterr().out) == (0, "True\n")
+    [kernel] = report["kernels"]
     x, y = np.zeros((64, 96), np.float32), np.zeros((96, 64), np.float32)
     alone = banksim.run(kernels.transpose, (2, 3), None, [x, y], arch=arch, const={"T": 32})
     assert kernel["kernel"] == "transpose"

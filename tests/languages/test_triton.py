@@ -12,7 +12,7 @@ import pytest
 import banksim
 from banksim.__main__ import main
 from banksim.errors import CompileError, InputError, UnsupportedError
-from helpers.commands import out_of
+from helpers.commands import out_of, reported
 from helpers.fixtures import Said
 from helpers.places import written_to
 from languages import triton_kernels as kernels
@@ -292,9 +292,9 @@ print((y.numpy() == a.T).all())
 def test_a_host_program_unchanged(tmp_path: Path, capfd: Said) -> None:
     """No PyTorch is needed, and one for processors only does not matter."""
     (tmp_path / "train.py").write_text(BY_DRIVER)
-    report = tmp_path / "report.json"
-    for words in ([str(tmp_path / "train.py")], [sys.executable, str(tmp_path / "train.py")]):
-        assert out_of(capfd, ["run", "--json", "--output", str(report), *words]) == "True\n"
-        [kernel] = json.loads(report.read_text())["kernels"]
+    for words in ([tmp_path / "train.py"], [sys.executable, tmp_path / "train.py"]):
+        status, report = reported(tmp_path, *words)
+        assert (status, capfd.readouterr().out) == (0, "True\n")
+        [kernel] = report["kernels"]
         assert (kernel["kernel"], kernel["shapes"][0]["grid"]) == ("transpose", [4, 4, 1])
         assert kernel["conflicts"][0]["transactions"] >= 1024

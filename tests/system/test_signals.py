@@ -20,6 +20,7 @@ import pytest
 import banksim
 from banksim.storage import write_trace
 from banksim.system import ending
+from helpers.numba_programs import ENDLESS, LAUNCHES
 from helpers.places import PACKAGES
 from helpers.processes import until, until_it_has_worked
 
@@ -41,20 +42,6 @@ again:
     @%goes_on bra again;
     ret;
 }
-"""
-ENDLESS = """
-from numba import cuda
-
-@cuda.jit
-def endless(out):
-    while out[0] == 0:
-        out[1] += 1
-"""
-LAUNCHES = """
-import numpy as np
-endless[1, 32](np.ones(2))
-print("launching", flush=True)
-endless[1, 32](np.zeros(2))
 """
 LONG = """
 template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };

@@ -12,7 +12,7 @@ from banksim.architectures.occupancy import occupancy
 from banksim.report.text.cycles import as_json, page, timing
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Said, source_file
 from helpers.places import PROGRAMS
 
@@ -134,10 +134,8 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> 
 
 
 def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = tmp_path / "report.json"
-    out_of(capsys, ["run", "--timing", "--json", "--output", str(report), str(PROGRAMS / "transpose.py")])
-    kernels = json.loads(report.read_text())["kernels"]
-    plain, padded = (kernel["time"] for kernel in kernels)
+    _, report = reported(tmp_path, "--timing", PROGRAMS / "transpose.py")
+    plain, padded = (kernel["time"] for kernel in report["kernels"])
     assert plain["cycles"] > 1.5 * plain["without_conflicts"]
     assert padded["cycles"] == padded["without_conflicts"]
     assert plain["microseconds"] > padded["microseconds"]

@@ -10,11 +10,10 @@ import pytest
 from numba import cuda, float32, int32
 
 import banksim
-from banksim.__main__ import main
 from banksim.errors import InputError
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
-from helpers.commands import err_of
+from helpers.commands import err_of, reported
 from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
 
@@ -249,8 +248,9 @@ def test_program(tmp_path, capsys):
         "    out[cuda.threadIdx.x] = s[63 - cuda.threadIdx.x]\n\n\n"
         "out = np.zeros(64, np.int32)\nturn[1, 64](out)\nturn[2, 64](out)\n"
     )
-    assert main(["run", "--check", "races", "--json", "--output", str(tmp_path / "r.json"), str(program)]) == 1
-    (kernel,) = json.loads((tmp_path / "r.json").read_text())["kernels"]
+    status, report = reported(tmp_path, "--check", "races", program)
+    assert status == 1
+    (kernel,) = report["kernels"]
     (race,) = kernel["findings"]
     assert (race["first"]["line"], race["second"]["line"], race["count"]) == (8, 9, 3 * 64)
     assert "cuda.syncthreads() is missing before" in err_of(capsys, ["run", "--check", "races", str(program)], status=1)

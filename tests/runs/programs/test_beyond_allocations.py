@@ -1,6 +1,5 @@
 """Accesses beyond allocations, directions of copies, and when an error is told: what one H200 did."""
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.machine.llvm import workers
+from helpers.commands import reported
 from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -35,8 +35,8 @@ cudaSuccess 6,6 6,7 6,206 6,261 1,0
 
 
 def test_a_program_goes_on_where_a_gpu_lets_it_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    program, report = str(PROGRAMS / "cuda" / "beyond.cu"), tmp_path / "report.json"
-    assert main(["run", "--json", "--output", str(report), program]) == 2  # of the accesses that a GPU stops
+    status, report = reported(tmp_path, PROGRAMS / "cuda" / "beyond.cu")
+    assert status == 2  # of the accesses that a GPU stops
     said = capfd.readouterr()
     assert said.out == H200
     passed = [
@@ -47,7 +47,7 @@ def test_a_program_goes_on_where_a_gpu_lets_it_and_is_told(tmp_path: Path, capfd
     assert "beyond.cu:6 " in passed[0]
     assert len(said.err.splitlines()) == len(passed) + 4
     told = [line.removeprefix("banksim: ").partition(": a GPU")[0] for line in passed]
-    assert json.loads(report.read_text())["out_of_bounds"] == told
+    assert report["out_of_bounds"] == told
 
 
 @pytest.mark.parametrize(("options", "status"), [((), 0), (("--check", "races"), 1)])

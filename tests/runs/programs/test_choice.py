@@ -3,14 +3,13 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from banksim.__main__ import main
 from banksim.runs.programs.choice import choice
 from banksim.storage import open_trace
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Patch, Said, source_file
 from helpers.places import PROGRAMS, ROOT
 
@@ -44,13 +43,6 @@ assert (out == 5).all()
 program = source_file("program.py", PROGRAM)
 
 
-def reported(folder: Path, *words: str) -> dict[str, Any]:
-    report = folder / "report.json"
-    assert main(["run", "--json", "--output", str(report), *words]) == 0
-    found: dict[str, Any] = json.loads(report.read_text())
-    return found
-
-
 @pytest.mark.parametrize(
     ("options", "counted", "others"),
     [
@@ -67,7 +59,8 @@ def test_all_are_executed_and_the_chosen_counted(
     program: Path, options: list[str], counted: dict[str, int], others: dict[str, int]
 ) -> None:
     """Skips and counts are of the launches of the kernels that -k names, as ncu's are."""
-    report = reported(program.parent, *options, str(program))
+    status, report = reported(program.parent, *options, program)
+    assert status == 0
     assert {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]} == counted
     assert report["not_counted"] == others
     conflicts = {"columns": 2 * 32 * 32, "rows": 32}  # the compiler leaves rows' loads out
@@ -78,7 +71,7 @@ def test_all_are_executed_and_the_chosen_counted(
 def test_launches_that_are_not_counted_are_in_no_trace_check_or_hint(program: Path) -> None:
     trace = program.parent / "requests.arrow"
     options = ["-k", "rows", "-c", "1", "--trace", str(trace), "--check", "races"]
-    report = reported(program.parent, *options, str(program))
+    _, report = reported(program.parent, *options, program)
     assert sum(len(part) for part in open_trace(trace)) == 32
     assert {kernel["launches"] for kernel in report["kernels"]} == {1}
 
@@ -95,7 +88,7 @@ def test_nothing_is_judged_of_launches_that_are_not_counted(program: Path, monke
 
 
 def test_of_cuda_programs_the_launches_are_chosen_too(tmp_path: Path) -> None:
-    report = reported(tmp_path, "-k", "store", "-c", "2", str(PROGRAMS / "cuda" / "features.cu"), "results")
+    _, report = reported(tmp_path, "-k", "store", "-c", "2", str(PROGRAMS / "cuda" / "features.cu"), "results")
     assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("store", 2)]
     assert report["not_counted"]["scale"] == 2
 

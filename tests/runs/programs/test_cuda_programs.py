@@ -1,6 +1,5 @@
 """`banksim run` of CUDA programs: their results, what they are told, how they end, and what is refused."""
 
-import json
 import os
 import re
 import signal
@@ -8,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,6 +14,7 @@ from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
 from banksim.runs.programs.process import Process
+from helpers.commands import reported
 from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
@@ -33,12 +32,6 @@ int main() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d); cudaMemcpy(&h, d,
 
 def run(*words: str) -> int:
     return main(["run", "--output", os.devnull, *words])
-
-
-def reported(tmp_path: Path, *words: str) -> tuple[int, dict[str, Any]]:
-    report = tmp_path / "report.json"
-    status = main(["run", "--json", "--output", str(report), *words])
-    return status, json.loads(report.read_text())
 
 
 def nvcc(folder: Path, *words: str) -> None:

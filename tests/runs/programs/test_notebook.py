@@ -11,17 +11,11 @@ from banksim.errors import InputError
 from banksim.runs.programs.notebook import python_of
 from banksim.system.notebooks import Cell, cells
 from banksim.system.source_files import source_line
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
+from helpers.fixtures import Said
+from helpers.numba_programs import COLUMNS
 
-Said = pytest.CaptureFixture[str]
-KERNEL = """@cuda.jit
-def columns(out):
-    tile = cuda.shared.array((32, 32), np.int32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = out[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-"""
+KERNEL = COLUMNS.partition("\n\n")[2]
 
 
 def code(*sources: str, **more: Any) -> str:
@@ -46,9 +40,9 @@ def test_a_notebook_is_reported_by_cell_and_line(folder: Path, capsys: Said) -> 
             "print('a');\n'no more';",
         )
     )
-    assert main(["run", "--no-picture", "--json", "--output", "report.json", "n.ipynb", "word"]) == 0
+    status, report = reported(folder, "--no-picture", "n.ipynb", "word")
+    assert status == 0
     assert capsys.readouterr().out == "array([ 0, 32, 64], dtype=int32)\n['n.ipynb', 'word']\na\n"
-    report = json.loads((folder / "report.json").read_text())
     store, load = report["conflicts"][0]["sites"]
     assert (load["file"], load["line"]) == ("n.ipynb, cell 2", 7)
     assert load["text"] == "out[y, x] = tile[x, y]"

@@ -1,6 +1,5 @@
 """A program goes on while its launches are executed, and finds nothing else by that."""
 
-import json
 import math
 import sys
 import threading
@@ -9,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from banksim.__main__ import main
 from banksim.runs.options import Options
 from banksim.runs.programs import executable, process, repeats, unseen
 from banksim.runs.programs.process import Process
+from helpers.commands import reported
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 SOURCE = """\
@@ -118,9 +117,7 @@ def run_once(program: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     """(what the program printed, its status, its launches)"""
 
     def run(*arguments: str, options: Sequence[str] = (), kernel: str = "") -> tuple[str, int, int]:
-        report = tmp_path / "report.json"
-        status = main(["run", "--json", "--output", str(report), *options, program, *arguments])
-        found = json.loads(report.read_text())
+        status, found = reported(tmp_path, *options, program, *arguments)
         launches = sum(one["launches"] for one in found["kernels"] if kernel in one["kernel"])
         return capfd.readouterr().out, status, launches
 

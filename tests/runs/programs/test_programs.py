@@ -6,14 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from banksim.__main__ import main
-from helpers.commands import out_of
+from helpers.commands import out_of, reported
 from helpers.fixtures import Patch, Said
+from helpers.numba_programs import COLUMNS, ENDLESS, LAUNCHES
 from helpers.places import PROGRAMS, written_to
 from helpers.processes import until_it_has_worked
 
@@ -38,19 +38,7 @@ SAID = {
     "vector_add": "vector_add: all sums are right",
 }
 """What each program says when its assertions have passed."""
-COLUMNS = """
-import sys
-import numpy as np
-from numba import cuda
-
-@cuda.jit
-def columns(out):
-    tile = cuda.shared.array((32, 32), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = out[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-
+PROGRAM = f"""import sys{COLUMNS}
 @cuda.jit
 def untouched(out):
     out[cuda.grid(1), 0] = 0
@@ -64,13 +52,6 @@ print("said by the program")
 """
 
 
-def run(words: list[str], tmp_path: Path) -> tuple[int, dict[str, Any]]:
-    """The exit status of `banksim run` and its report as data."""
-    report = tmp_path / "report.json"
-    status = main(["run", "--json", "--output", str(report), *words])
-    return status, json.loads(report.read_text())
-
-
 def written(tmp_path: Path, text: str) -> str:
     program = written_to(tmp_path / "program.py", text)
     return str(program)
@@ -82,7 +63,7 @@ def test_every_program_is_run() -> None:
 
 @pytest.mark.parametrize("name", SAID)
 def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, capsys: Said) -> None:
-    status, report = run([str(PROGRAMS / f"{name}.py")], tmp_path)
+    status, report = reported(tmp_path, PROGRAMS / f"{name}.py")
     said = capsys.readouterr().out
     assert SAID[name] in said
     assert (status, report["status"]) == (0, 0)
@@ -95,14 +76,14 @@ def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, caps
 
 def test_a_package_runs_as_a_module(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     monkeypatch.chdir(PROGRAMS)
-    status, report = run(["-m", "wave", "10"], tmp_path)
+    status, report = reported(tmp_path, "-m", "wave", "10")
     assert status == 0
     assert capfd.readouterr().out == "wave: after 10 steps 0.991522\n"
     assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("advance", 10)]
 
 
 def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
-    status, report = run(["--arch", "sm_90,kepler-4", written(tmp_path, COLUMNS)], tmp_path)
+    status, report = reported(tmp_path, "--arch", "sm_90,kepler-4", written(tmp_path, PROGRAM))
     assert status == 0
     columns, untouched = report["kernels"]
     assert (columns["kernel"], columns["launches"], untouched["kernel"]) == ("columns", 3, "untouched")
@@ -119,14 +100,9 @@ def test_launches_of_a_kernel_add_up(tmp_path: Path) -> None:
 
 def test_a_program_runs_on_another_architecture(tmp_path: Path, capfd: Said) -> None:
     """Code, limits and answers are those of the first architecture that is executed; others judge that code."""
-    asks = (
-        COLUMNS
-        + """
-gpu = cuda.get_current_device()
-print(gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-"""
-    )
-    status, report = run(["--arch", "kepler-4,sm_86,sm_90", written(tmp_path, asks)], tmp_path)
+    told = "gpu.compute_capability, gpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"
+    asks = f"{PROGRAM}gpu = cuda.get_current_device()\nprint({told})\n"
+    status, report = reported(tmp_path, "--arch", "kepler-4,sm_86,sm_90", written(tmp_path, asks))
     assert (status, report["code"]) == (0, "sm_86")
     assert [one["arch"] for one in report["conflicts"]] == ["kepler-4", "sm_86", "sm_90"]
     assert capfd.readouterr().out.endswith("(8, 6) 101376\n")
@@ -139,9 +115,9 @@ def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
     import banksim
     from banksim.runs.python_file import load_python
 
-    once = COLUMNS.replace("range(3)", "range(1)").split("untouched[")[0]
-    _, report = run([written(tmp_path, once)], tmp_path)
-    kernel = load_python(written(tmp_path, COLUMNS.split("out = np")[0])).columns
+    once = PROGRAM.replace("range(3)", "range(1)").split("untouched[")[0]
+    _, report = reported(tmp_path, written(tmp_path, once))
+    kernel = load_python(written(tmp_path, COLUMNS)).columns
     direct = banksim.run(kernel, 1, (32, 32), [np.zeros((32, 32), np.float32)])
     (counted,) = report["kernels"]
     assert counted["instructions"] == direct.instructions
@@ -150,7 +126,7 @@ def test_the_counts_are_those_of_banksim_run(tmp_path: Path) -> None:
 
 def test_the_report_leaves_standard_output_to_the_program(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    program = written(tmp_path, COLUMNS)
+    program = written(tmp_path, PROGRAM)
     assert main(["run", program]) == 0
     said = capsys.readouterr()
     assert said.out == "said by the program\n"
@@ -162,10 +138,10 @@ def test_the_report_leaves_standard_output_to_the_program(tmp_path: Path, capsys
 
 
 def test_the_limit_and_the_program_share_the_exit_status(tmp_path: Path) -> None:
-    program = written(tmp_path, COLUMNS)
+    program = written(tmp_path, PROGRAM)
     assert main(["run", "--output", os.devnull, "--fail-above", "2975", program]) == 1
     assert main(["run", "--output", os.devnull, "--fail-above", "2976", program]) == 0
-    failing = written(tmp_path, COLUMNS + "sys.exit(7)")
+    failing = written(tmp_path, PROGRAM + "sys.exit(7)")
     assert main(["run", "--output", os.devnull, "--fail-above", "0", failing]) == 7
 
 
@@ -340,7 +316,7 @@ def test_a_program_finds_what_python_gives_it(as_module: bool, tmp_path: Path) -
 
 
 def test_the_kernels_of_the_companion_run_unchanged(tmp_path: Path, capfd: Said) -> None:
-    status, report = run(["-m", "cuda_kernels", "run", "setRowReadCol", "transposeShared"], tmp_path)
+    status, report = reported(tmp_path, "-m", "cuda_kernels", "run", "setRowReadCol", "transposeShared")
     assert status == 0
     assert capfd.readouterr().out.count(": right\n") == 2
     assert [kernel["launches"] for kernel in report["kernels"]] == [1, 1]
@@ -350,33 +326,18 @@ def test_a_long_launch_shows_how_far_it_is(tmp_path: Path, monkeypatch: Patch, c
     monkeypatch.setattr("banksim.system.progress.AFTER", -1)
     monkeypatch.setattr("banksim.system.progress.EVERY", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert main(["run", "--output", os.devnull, written(tmp_path, COLUMNS)]) == 0
+    assert main(["run", "--output", os.devnull, written(tmp_path, PROGRAM)]) == 0
     said = capsys.readouterr()
     assert said.out == "said by the program\n"
     assert " of 1 blocks, " in said.err
     assert said.err.endswith("\r\x1b[K")
 
 
-ENDLESS = """
-import numpy as np
-from numba import cuda
-
-@cuda.jit
-def endless(out):
-    while out[0] == 0:
-        out[1] += 1
-
-endless[1, 32](np.ones(2))
-print("launching", flush=True)
-endless[1, 32](np.zeros(2))
-"""
-
-
 def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Path) -> None:
     root = str(Path(main.__code__.co_filename).parent.parent)
     words = ["-W", "ignore", "-m", "banksim", "run", "--json", "--output", str(tmp_path / "report.json")]
     process = subprocess.Popen(
-        [sys.executable, *words, written(tmp_path, ENDLESS)],
+        [sys.executable, *words, written(tmp_path, ENDLESS + LAUNCHES)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -395,7 +356,7 @@ def test_an_interrupt_ends_the_program_and_leaves_a_partial_report(tmp_path: Pat
 
 @pytest.mark.parametrize(("most", "status"), [("9", 2), ("0", 0)])
 def test_where_a_launch_stops_can_be_chosen(most: str, status: int, tmp_path: Path, capsys: Said) -> None:
-    program = written(tmp_path, COLUMNS)
+    program = written(tmp_path, PROGRAM)
     assert main(["run", "--output", str(tmp_path / "report.txt"), "--max-instructions", most, program]) == status
     told = "the instruction limit is used up: an endless loop, or give a larger --max-instructions (0: no limit)"
     assert (told in capsys.readouterr().err) == (status == 2)
@@ -405,7 +366,7 @@ def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: Sai
     """Judged again they cost what the program was told; blocks of later launches are counted on."""
     import pyarrow.parquet as pq
 
-    status, told = run(["--trace", str(tmp_path / "t.parquet"), written(tmp_path, COLUMNS)], tmp_path)
+    status, told = reported(tmp_path, "--trace", tmp_path / "t.parquet", written(tmp_path, PROGRAM))
     assert status == 0
     capsys.readouterr()
     [judged] = json.loads(out_of(capsys, ["replay", str(tmp_path / "t.parquet"), "--json"]))["conflicts"]
@@ -422,7 +383,7 @@ def test_the_requests_of_all_launches_go_in_one_file(tmp_path: Path, capsys: Sai
 
 
 def test_no_file_of_a_launch_that_failed(tmp_path: Path, capsys: Said) -> None:
-    program = written(tmp_path, COLUMNS.replace("untouched[1, 32](out)", "untouched[2, 32](out)"))
+    program = written(tmp_path, PROGRAM.replace("untouched[1, 32](out)", "untouched[2, 32](out)"))
     assert main(["run", "--trace", str(tmp_path / "t.parquet"), "--output", str(tmp_path / "r.txt"), program]) == 2
     error = capsys.readouterr().err
     assert "t.parquet was not written: the trace is incomplete" in error

@@ -1,16 +1,16 @@
 """All of numba-cuda on the stand-in for the driver: what `banksim run -m` and `--whole` run."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from banksim.__main__ import main
 from banksim.runs.programs import standins
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Patch, Said
+from helpers.numba_programs import COLUMNS
+from helpers.places import written_to
 from numba_suite.conftest import reasons
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -146,10 +146,7 @@ print("all as on a GPU")
 
 
 def run(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]:
-    program, report = folder / "program.py", folder / "report.json"
-    program.write_text(text)
-    status = main(["run", "--whole", "--json", "--output", str(report), *options, str(program)])
-    return status, json.loads(report.read_text())
+    return reported(folder, "--whole", *options, written_to(folder / "program.py", text))
 
 
 def test_numba_cuda_is_whole(tmp_path: Path, capfd: Said) -> None:
@@ -160,18 +157,7 @@ def test_numba_cuda_is_whole(tmp_path: Path, capfd: Said) -> None:
     assert {kernel["kernel"] for kernel in report["kernels"]} >= {"captured", "mirrored", "one_more", "doubled"}
 
 
-COLUMNS = """
-import numpy as np
-from numba import cuda
-
-@cuda.jit
-def columns(out):
-    tile = cuda.shared.array((32, 32), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = out[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-
+FAULTS = f"""{COLUMNS}
 @cuda.jit
 def beyond(some, out):
     out[cuda.threadIdx.x + some.size] = some[0]
@@ -194,7 +180,7 @@ columns[1, (32, 32)](np.zeros((32, 32), np.float32))
 def test_kernels_have_lines_and_their_arguments_names(tmp_path: Path, capfd: Said) -> None:
     """Though the program asks for no line information, and the stand-in sees machine code and addresses only. A fault
     is told once, and the device goes on."""
-    status, report = run(tmp_path, COLUMNS)
+    status, report = run(tmp_path, FAULTS)
     assert status == 2
     columns = report["kernels"][0]
     assert (columns["kernel"], columns["signature"]) == ("columns", ["array(float32, 2d, C)"])
@@ -214,18 +200,7 @@ def test_without_a_compiler_modules_run_as_files_do(tmp_path: Path, monkeypatch:
     assert "there is none: install gcc" in err_of(capsys, ["run", "--whole", "asks_for_a_gpu.py"])
 
 
-MLIR = """
-import numpy as np
-from numba_cuda_mlir import cuda
-
-@cuda.jit
-def columns(out):
-    tile = cuda.shared.array((32, 32), np.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = out[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-
+MLIR = f"""{COLUMNS.replace("numba", "numba_cuda_mlir")}
 on_device = cuda.to_device(np.arange(1024, dtype=np.float32).reshape(32, 32))
 columns[1, (32, 32)](on_device)
 assert (on_device.copy_to_host() == np.arange(1024).reshape(32, 32).T).all()

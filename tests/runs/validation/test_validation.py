@@ -19,13 +19,14 @@ from banksim.report.text.validation import report
 from banksim.requests.trace import Site
 from banksim.runs.validation.comparison import Difference, Verdict, compare, counter_of, of_libraries, predicted
 from banksim.runs.validation.profiler import METRICS, Unavailable, read
-from helpers.commands import err_of, out_of
+from helpers.commands import err_of, out_of, reported
+from helpers.numba_programs import COLUMNS
 from helpers.places import DATA, KERNELS, PROGRAMS
 from helpers.recorded_launches import ENTRIES, executed
 from helpers.recordings import text
 
 Said = pytest.CaptureFixture[str]
-COLUMNS = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
+EXECUTIONS = ("Instructions Executed", "Thread Instructions Executed", "Predicated-On Thread Instructions Executed")
 SHARED = ("L1 Wavefronts Shared", "L1 Wavefronts Shared Ideal")
 NAMES = ["textbook.matmul<16, 0>", "textbook.transpose_tile<0>", "textbook.reduce_modulo"]
 
@@ -36,7 +37,7 @@ def page(kernel: str, listing: Sequence[str], rows: Sequence[Sequence[int]]) -> 
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(["Kernel Name", kernel])
-    writer.writerow(["Address", "Source", *COLUMNS, *SHARED])
+    writer.writerow(["Address", "Source", *EXECUTIONS, *SHARED])
     for number, opcode in enumerate(listing):
         _, *counts = known.get(16 * number, [0, 0, 0, 0])
         shared = counts[3:] or ["-", "-"]
@@ -168,19 +169,8 @@ def test_a_whole_program_of_cuda_agrees_with_what_an_h100_counted(capfd: Said) -
     assert not any(excess for one in kernels.values() for excess in one["arbitration"].values())
 
 
-PROGRAM = """
-import numpy as np
-from numba import cuda
-
-@cuda.jit
-def columns(out):
-    tile = cuda.shared.array((32, 32), np.int32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[y, x] = out[y, x]
-    cuda.syncthreads()
-    out[y, x] = tile[x, y]
-
-out = np.zeros((32, 32), np.int32)
+PROGRAM = f"""{COLUMNS}
+out = np.zeros((32, 32), np.float32)
 for _ in range(2):
     columns[1, (32, 32)](out)
 print("ran")
@@ -280,7 +270,7 @@ def split(pages: str) -> list[str]:
 
 
 def test_an_exported_page_is_a_side_of_diff(folder: Path, measured: tuple[str, str], capsys: Said) -> None:
-    assert main(["run", "--json", "--output", "report.json", "program.py"]) == 0
+    assert reported(folder, "program.py")[0] == 0
     (folder / "pages.csv").write_text(measured[0])
     (folder / "twice.csv").write_text("".join(2 * part for part in split(measured[0])))
     (folder / "worse.csv").write_text(measured[0].replace('"1024","1024","1024"', '"1024","1024","1025"'))

@@ -1,6 +1,5 @@
 """NVIDIA's libraries for programs of `banksim run`: computed by NumPy, not counted; and what is missing of them."""
 
-import json
 import socket
 import struct
 import subprocess
@@ -16,7 +15,7 @@ from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.programs import executable, libraries, repeats, standins
-from helpers.commands import err_of
+from helpers.commands import err_of, reported
 from helpers.places import PROGRAMS, written_to
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
@@ -26,10 +25,8 @@ Said = pytest.CaptureFixture[str]
 
 def test_a_program_finds_the_results_that_it_computes_itself(tmp_path: Path, capfd: Said) -> None:
     """libraries.cu compares each function with a loop on the host, and says where they differ."""
-    report = tmp_path / "report.json"
-    assert main(["run", *LINKED, "--json", "--output", str(report), LIBRARIES]) == 0
-    assert capfd.readouterr() == ("done\n", "")
-    found = json.loads(report.read_text())
+    status, found = reported(tmp_path, *LINKED, LIBRARIES)
+    assert (status, capfd.readouterr()) == (0, ("done\n", ""))
     assert found["library_calls"]["cuBLAS Sgemm"] == 5
     assert found["library_calls"]["cuBLAS GemmGroupedBatchedEx"] == 2  # a call for each group
     assert found["library_calls"]["cuBLAS Sscal"] == 1 + 2  # by a graph that is launched twice
