@@ -53,7 +53,7 @@ def run(options: Namespace) -> int:
         found,
         sizes(options.grid, "--grid"),
         sizes(options.block or "32", "--block"),
-        [value_of(text, seed) for seed, text in enumerate(options.arg)],
+        [value_of(text, seed, deferred=True) for seed, text in enumerate(options.arg)],
         arch=report_options.architectures(options),
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared") or 0,
         arrays=options.array,

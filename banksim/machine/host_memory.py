@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
-from banksim.errors import InputError
+from banksim.errors import AbsentError, InputError
 from banksim.machine.structs import Struct
 from banksim.machine.tensor_maps import MappedArray
 
@@ -22,31 +22,45 @@ NO_RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000 if sys.platform == "
 """Memory that is there only once it is touched, however much it is (0x4000: Linux's MAP_NORESERVE)."""
 
 
+Contents = Callable[[int, int], np.ndarray]
+"""Makes the elements of an array from one number up to another, in the order of C."""
+
+
 class Absent(np.ndarray):
-    """An array of which nothing is known but its type and shape; see `absent`. `contents`: what makes the array that it
-    stands for, should that be needed."""
+    """An array of which nothing is known but its type and shape; see `absent`."""
 
-    contents: Callable[[], np.ndarray] | None = None
+    contents: Contents | None = None
+
+    def part(self, start: int, end: int) -> npt.NDArray[np.uint8]:
+        """The bytes of its contents from one place up to another. `AbsentError` where nobody knows them."""
+        if self.contents is None:
+            raise AbsentError("an array is absent, and its contents are needed: pass an array")
+        first = start // self.itemsize
+        elements = np.ascontiguousarray(self.contents(first, -(-end // self.itemsize)), self.dtype)
+        return elements.reshape(-1).view(np.uint8)[start - first * self.itemsize :][: end - start]
 
 
-def absent(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, contents: Callable[[], np.ndarray] | None = None
-) -> Absent:
+def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, contents: Contents | None = None) -> Absent:
     """Stands for an array in `banksim.run(…, values=False)`: it has a type and a shape, but no contents, and takes no
-    memory. Where counts depend on the contents, `contents` makes them; `InputError` without it.
+    memory. Where these are needed, `contents(start, stop)` makes the elements from one number up to another, in the
+    order of C; `AbsentError` without it.
 
     >>> absent((16384, 16384), np.float32).nbytes
     1073741824
     """
-    size = max(math.prod(shape if isinstance(shape, Sequence) else (shape,)) * np.dtype(dtype).itemsize, 1)
+    size = math.prod(shape if isinstance(shape, Sequence) else (shape,)) * np.dtype(dtype).itemsize
+    found = np.ndarray(shape, dtype, reserved(max(size, 1))).view(Absent)
+    found.contents = contents
+    return found
+
+
+def reserved(size: int) -> mmap.mmap:
+    """So many bytes of zeros, which take no room before they are touched."""
     try:
-        memory = mmap.mmap(-1, size) if NO_RESERVE is None else mmap.mmap(-1, size, flags=NO_RESERVE)
+        return mmap.mmap(-1, size) if NO_RESERVE is None else mmap.mmap(-1, size, flags=NO_RESERVE)
     except (OSError, OverflowError):
         why = "more than this machine, or a limit such as ulimit -v, has addresses for"
         raise InputError(f"an absent array of {size:,} bytes is {why}") from None
-    found = np.ndarray(shape, dtype, memory).view(Absent)
-    found.contents = contents
-    return found
 
 
 def arrays(arguments: Iterable[object]) -> Iterator[np.ndarray]:
@@ -123,10 +137,17 @@ def writable(arguments: Iterable[object]) -> list[np.ndarray]:
     return [bytes_of(stretch, changing) for stretch in Stretches(changing).all]
 
 
+def whole(given: npt.NDArray[np.uint8], array: np.ndarray) -> npt.NDArray[np.uint8]:
+    """A copy of the memory of an array; of one that is absent its contents."""
+    return array.part(0, array.nbytes) if isinstance(array, Absent) else given.copy()
+
+
 def copied(
-    arguments: Iterable[object], memory: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]] = np.copy
+    arguments: Iterable[object],
+    memory: Callable[[npt.NDArray[np.uint8], np.ndarray], npt.NDArray[np.uint8]] = whole,
 ) -> list[object]:
-    """The same arguments over memory of their own, laid out alike; `memory` makes that of each stretch."""
+    """The same arguments over memory of their own, laid out alike; `memory` makes that of each stretch, by its bytes
+    and an array there."""
     given = list(arguments)
     known = Stretches(given)
     copies: dict[Stretch, np.ndarray] = {}
@@ -145,7 +166,7 @@ def copied(
     def array(value: np.ndarray) -> np.ndarray:
         stretch = known.of(value)
         if stretch not in copies:
-            copies[stretch] = memory(bytes_of(stretch, given))
+            copies[stretch] = memory(bytes_of(stretch, given), value)
         start = value.ctypes.data - stretch[0]
         same = np.ndarray(value.shape, value.dtype, copies[stretch].data, start, value.strides)
         same.flags.writeable = value.flags.writeable

@@ -72,8 +72,7 @@ class Buffer:
             return replace(self, data=self.data.copy())
         if self.absent.contents is None:
             raise AbsentError(f"{self.name} is absent, and its contents are needed: pass an array")
-        content = np.ascontiguousarray(self.absent.contents())
-        return replace(self, data=content.reshape(-1).view(np.uint8), absent=None)
+        return replace(self, data=self.absent.part(0, self.data.nbytes), absent=None)
 
     def stand_in(self) -> Buffer:
         """The same with memory of its own: a copy, or where that would be much (`COPIED`) zeros, which take room only

@@ -1,40 +1,22 @@
-"""Memory that tells what was written: the bytes that differ, wherever they lie, and what was given again after that."""
+"""Memory that takes its contents where it is touched, and tells what was written: the bytes that differ, wherever they
+lie, and what was given again after that."""
 
-import mmap
 import os
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banksim.machine import scratch
-from banksim.machine.scratch import Scratch
+from banksim.machine.scratch import AT_ONCE, PAGE, Scratch
 
 TELLS = hasattr(os, "memfd_create") and os.access("/proc/self/pagemap", os.R_OK)
-"""Whether this system tells which pages were written."""
-MAPPED = pytest.mark.skipif(not TELLS, reason="this system does not tell which pages were written")
-SIZES = st.sampled_from([0, 1, 7, mmap.PAGESIZE - 1, mmap.PAGESIZE, 3 * mmap.PAGESIZE + 5, scratch.PIECE + 13])
-
-
-@pytest.mark.parametrize("is_mapped", [True, False])
-@given(size=SIZES, seed=st.integers(0, 99), places=st.lists(st.integers(0, 2 * scratch.PIECE), max_size=9))
-def test_what_was_written_is_told_and_undone(is_mapped: bool, size: int, seed: int, places: list[int]) -> None:
-    before = np.random.default_rng(seed).integers(0, 3, size, np.uint8)
-    with pytest.MonkeyPatch.context() as patch:
-        if not is_mapped:
-            patch.setattr(scratch, "mapped", lambda given: None)
-        memory = Scratch(before)
-    assert (memory.mapped is not None) == (is_mapped and TELLS and size > 0)
-    for _ in range(2):
-        assert np.array_equal(memory.data, before)
-        for place in places if size else ():
-            memory.data[place % size] = place % 5
-        wanted = np.flatnonzero(memory.data != before)
-        values = memory.data[wanted].copy()
-        found, held = memory.changed()
-        assert found.tolist() == wanted.tolist()
-        assert held.tolist() == values.tolist()
+"""Whether this system tells which pages were touched."""
+TELLING = pytest.mark.skipif(not TELLS, reason="this system does not tell which pages were touched")
+PIECE = AT_ONCE * PAGE
+SIZES = st.sampled_from([0, 1, 7, PAGE - 1, PAGE, 3 * PAGE + 5, PIECE + 13])
 
 
 def out_of_files(*given: object, **named: object) -> None:
@@ -42,55 +24,88 @@ def out_of_files(*given: object, **named: object) -> None:
 
 
 READ = os.pread
-FAILURES = {
+FAILURES: dict[str, tuple[str, Callable[..., object]]] = {
     "no file": ("open", out_of_files),
     "a short read": ("os.pread", lambda file, length, at: READ(file, length, at)[: length // 2]),
     "nothing read": ("os.pread", lambda file, length, at: b""),
 }
 
 
-@MAPPED
+def of(before: npt.NDArray[np.uint8]) -> Scratch:
+    return Scratch(len(before), lambda start, end: before[start:end])
+
+
+def mixed(memory: Scratch, places: list[int]) -> int:
+    """What reads bytes at places that depend on those before, and writes others: again until all had their contents."""
+    while True:
+        total = 0
+        for place in places if len(memory.data) else ():
+            at = (place * 7919 + total) % len(memory.data)
+            total = 31 * total + int(memory.data[at])
+            memory.data[(at + total) % len(memory.data)] ^= 3
+        if memory.complete():
+            return total
+
+
+@pytest.mark.parametrize("tells", [True, False])
+@given(size=SIZES, seed=st.integers(0, 99), places=st.lists(st.integers(0, 2 * PIECE), max_size=9))
+def test_it_is_as_if_all_contents_were_there(tells: bool, size: int, seed: int, places: list[int]) -> None:
+    before = np.random.default_rng(seed).integers(0, 3, size, np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        if not tells:
+            patch.setattr(Scratch, "touched", out_of_files)
+        memory, whole = of(before), of(before)
+        assert memory.tells == (tells and TELLS and size > 0)
+        whole.fill(np.arange(len(whole.known)))
+        assert np.array_equal(whole.data, before)
+        for _ in range(2):
+            assert mixed(memory, places) == mixed(whole, places)
+            wanted = np.flatnonzero(whole.data != before)
+            values = whole.data[wanted]
+            for one in (memory, whole):
+                found, held = one.changed()
+                assert found.tolist() == wanted.tolist()
+                assert held.tolist() == values.tolist()
+            assert np.array_equal(whole.data, before)
+
+
+@TELLING
 @pytest.mark.parametrize("what", FAILURES)
-def test_all_is_compared_where_the_page_table_cannot_be_read_later(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = np.arange(3 * scratch.PIECE + 5, dtype=np.uint64).astype(np.uint8)
-    places = [7, scratch.PIECE, 3 * scratch.PIECE + 4]
-    memory = Scratch(before)
-    assert memory.mapped is not None
-    memory.data[places] ^= 1
+def test_all_contents_are_given_where_the_page_table_cannot_be_read_later(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = np.arange(3 * PIECE + 5, dtype=np.uint64).astype(np.uint8)
+    memory = of(before)
+    assert memory.tells
+    memory.data[[7, PIECE]] ^= 1
     name, failing = FAILURES[what]
     with monkeypatch.context() as patch:
         patch.setattr(f"banksim.machine.scratch.{name}", failing, raising=False)
-        found, values = memory.changed()
-        assert found.tolist() == places
-        assert values.tolist() == (before[places] ^ 1).tolist()
-        assert Scratch(before).mapped is None
-    assert np.array_equal(memory.data, before)
+        assert not memory.complete()
+        assert np.array_equal(memory.data, before)
+        assert not of(before).tells
+        assert memory.complete()
 
 
-def test_memory_is_copied_where_python_makes_no_file_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "memfd_create", raising=False)
-    memory = Scratch(np.full(5, 3, np.uint8))
-    assert memory.mapped is None
-    assert memory.data.tolist() == [3] * 5
+@TELLING
+def test_contents_are_made_only_of_what_is_touched() -> None:
+    made = []
 
+    def contents(start: int, end: int) -> npt.NDArray[np.uint8]:
+        made.append((start, end))
+        return np.full(end - start, 7, np.uint8)
 
-@MAPPED
-def test_memory_is_copied_where_it_cannot_be_written_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    write = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, data[: len(data) // 2], at))
-    before = np.full(scratch.PIECE + 13, 3, np.uint8)
-    memory = Scratch(before)
-    assert memory.mapped is None
-    assert np.array_equal(memory.data, before)
-
-
-@MAPPED
-def test_only_what_was_touched_is_compared() -> None:
-    memory = Scratch(np.zeros(64 << 20, np.uint8))
-    assert memory.mapped is not None
-    memory.changed()
-    memory.data[[5, 20 << 20, (64 << 20) - 1]] = 1
-    assert memory.data[40 << 20] == 0  # read alone
-    assert sum(end - start for start, end in memory.written()) == 3 * mmap.PAGESIZE
-    assert memory.changed()[0].tolist() == [5, 20 << 20, (64 << 20) - 1]
-    assert list(memory.written()) == []
+    size = (64 << 20) + 5
+    memory = Scratch(size, contents)
+    memory.data[5] = 1
+    assert memory.data[40 << 20] == 0
+    assert not memory.complete()
+    assert made == [(0, PAGE), (40 << 20, (40 << 20) + PAGE)]
+    assert memory.data[[5, 40 << 20]].tolist() == [7, 7]
+    memory.data[size - 1] = 1
+    assert not memory.complete()
+    assert made[2:] == [(64 << 20, size)]
+    memory.data[[5, size - 1]] = 1
+    assert memory.complete()
+    assert [one.tolist() for one in memory.changed()] == [[5, size - 1], [1, 1]]
+    assert made[3:] == []

@@ -137,7 +137,7 @@ def test_looking_for_classes_is_little_beside_executing_every_block(
 
 def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:
     """There the places are 0, of which the kernel takes 1 off."""
-    places = banksim.absent(256 * BLOCKS, np.uint32, contents=lambda: np.ones(256 * BLOCKS, np.uint32))
+    places = banksim.absent(256 * BLOCKS, np.uint32, contents=lambda start, end: np.ones(end - start, np.uint32))
     done = banksim.run(kernels["gather"], BLOCKS, 256, [zeros(), zeros(), places, np.uint32(1)], values=False)
     assert (done.classes, done.whole) == (1, 0)
     assert report(done, 200).plain.count("global memory was not touched, and so not checked\n") == 1
@@ -146,16 +146,16 @@ def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:
 def test_contents_are_made_only_where_they_are_needed(kernels: Any) -> None:
     made = []
 
-    def contents() -> np.ndarray:
+    def contents(start: int, end: int) -> np.ndarray:
         made.append(1)
-        return np.arange(1024, dtype=np.uint32)
+        return np.arange(start, end, dtype=np.uint32)
 
     out = banksim.absent(1024, np.uint32, contents)
     large = banksim.absent(256 * BLOCKS, np.float32, contents)
     assert banksim.run(kernels["copy"], BLOCKS, 256, [large, large, np.uint32(7)], values=False).classes
     assert not made
     done = banksim.run(kernels["sort"], 4, 256, [out], values=False)
-    full = banksim.run(kernels["sort"], 4, 256, [contents()])
+    full = banksim.run(kernels["sort"], 4, 256, [contents(0, 1024)])
     assert done.judged == full.judged
     assert len(made) == 2
     assert banksim.run(kernels["sort"], 4, 256, [out]).judged == full.judged

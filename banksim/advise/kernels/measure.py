@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,15 +16,20 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.code_layout import runs_as
 from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import blocks_per_sm
-from banksim.errors import UnsupportedError
-from banksim.machine.host_memory import copied
+from banksim.errors import Fault, UnsupportedError
+from banksim.machine.host_memory import Absent, arrays, copied
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Race
 from banksim.machine.scratch import Bytes, Scratch
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 
+if TYPE_CHECKING:
+    from banksim.runs.run import Execute
+
 Changes = tuple[LayoutChange, ...]
+Changed = tuple[tuple[bytes, ...], tuple[bytes, ...]]
+"""Of each piece of memory, which bytes were changed, and to what."""
 TIMED: dict[str, Any] = {"timing": True, "global_latency": int(H200.figures["global_latency"].value)}
 """How time is simulated: with a constant for global memory, as if no cache had it. So all layouts re-measured on an
 H200 (advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do not."""
@@ -123,7 +129,10 @@ class Bench:
     def checked(self) -> tuple[Measured, tuple[Race, ...]]:
         """The kernel as it is written, and its races. With a race, equal results prove nothing."""
         self.blocks = self.typical()
-        self.work = copied(self.args, self.scratch) if self.blocks else []
+        if self.blocks:
+            self.work = copied(self.args, self.scratch)
+        elif any(isinstance(array, Absent) for array in arrays(self.args)):
+            self.args = copied(self.args)
         try:
             measured = self.measure((), check="races")
         except UnsupportedError:  # the check does not know something that the kernel does
@@ -176,43 +185,69 @@ class Bench:
         return Measured(kernel, done, costs(done), results, dynamic)
 
     # ---- large launches
-    def scratch(self, given: Bytes) -> Bytes:
-        self.memory.append(Scratch(given))
+    def scratch(self, given: Bytes, array: np.ndarray) -> Bytes:
+        contents = array.part if isinstance(array, Absent) else lambda start, end: given[start:end]
+        self.memory.append(Scratch(given.nbytes, contents))
         return self.memory[-1].data
+
+    def on_work(self, kernel: object, options: Options, execute: Execute) -> tuple[Run, Changed]:
+        """The run of `execute` on `work`, as if all of it had its contents, and what it changed there; of several
+        architectures' codes, what the first did. Each begins with the given bytes."""
+        from banksim.runs.run import run_with
+
+        changed: list[Changed] = []
+
+        def alone(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
+            try:
+                return replace(execute(launch, rules, how), partial=False)
+            finally:
+                changed.append(self.restored())
+
+        def attempt() -> Run | Fault:
+            changed.clear()
+            try:
+                return run_with(self.call(kernel, self.work), replace(options, values=False), alone)
+            except Fault as fault:
+                return fault
+
+        found = attempt()
+        while sum(not one.complete() for one in self.memory):  # each gets what it lacks
+            found = attempt()
+        if isinstance(found, Fault):
+            raise found
+        return found, changed[0]
 
     def some(self, kernel: object, dynamic: int, **options: Any) -> Measured:
         """Count all blocks, and execute some."""
         from banksim.runs.run import on_llvm, run_with
 
         def execute(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
-            return replace(on_llvm(launch, rules, how, self.blocks), partial=False)
+            return on_llvm(launch, rules, how, self.blocks)
 
         done = run_with(self.call(kernel, self.args), self.options(dynamic, values=False))
-        try:
-            executed = run_with(self.call(kernel, self.work), self.options(dynamic, **options), execute)
-        finally:
-            places, results = self.restored()
+        executed, (places, results) = self.on_work(kernel, self.options(dynamic, **options), execute)
         done = replace(done, findings=executed.findings)
         return Measured(kernel, done, costs(done), results, dynamic, places)
 
     def some_timed(self, measured: Measured) -> Measured:
         """The same with the time of the blocks that one multiprocessor holds at first."""
-        from banksim.runs.run import run_with, with_time
+        from banksim.runs.run import on_llvm, with_time
+        from banksim.timing.timed_launch import timed_clusters
+
+        def untimed(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
+            return on_llvm(launch, rules, how, sorted(chain.from_iterable(timed_clusters(launch))))
 
         def execute(launch: Launch, rules: tuple[Architecture, ...], how: Options) -> Run:
-            return replace(with_time(launch, rules, how, more=False), partial=False)
+            return with_time(launch, rules, how, more=False)
 
-        try:
-            options = self.options(measured.dynamic, **TIMED)
-            timed = run_with(self.call(measured.kernel, self.work), options, execute)
-        finally:
-            self.restored()
+        self.on_work(measured.kernel, self.options(measured.dynamic), untimed)  # which soon shows what they touch
+        timed, _ = self.on_work(measured.kernel, self.options(measured.dynamic, **TIMED), execute)
         pairs = zip(measured.run.executions, timed.executions, strict=True)
         executions = tuple(replace(one, cycles=other.cycles) for one, other in pairs)
         done = replace(measured.run, cycles=timed.cycles, executions=executions)
         return replace(measured, run=done, costs=costs(done))
 
-    def restored(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    def restored(self) -> Changed:
         """Where bytes of the arguments were changed, and to what; then puts the given bytes back."""
         changed = [one.changed() for one in self.memory]
         return tuple(places.tobytes() for places, _ in changed), tuple(values.tobytes() for _, values in changed)

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from banksim.commands.shared.sizes import natural, short
 from banksim.errors import InputError
-from banksim.machine.host_memory import absent
+from banksim.machine.host_memory import Contents, absent
 from banksim.machine.structs import Struct
 
 FILLS: dict[str, str] = {
@@ -33,7 +32,7 @@ DEEPEST = 100
 SMALL = 1 << 20
 """Bytes up to which an array is made at once."""
 DRAWN = 1 << 16
-"""Random numbers that are drawn at a time."""
+"""Random numbers that are drawn at a time: these stay in the CPU's cache."""
 LONGEST = 100
 """The most characters of a number: 64 bits in binary have fewer, and so has every float64."""
 MOST_AXES = 64
@@ -69,8 +68,7 @@ def value_of(text: str, seed: int, deferred: bool) -> Any:
     if shape is not None:
         sizes, value = shape_of(shape), value or "zeros"
         if deferred and prod(sizes) * dtype.itemsize > SMALL and not value.endswith(".npy"):
-            array(dtype, (1,) * len(sizes), value, seed)  # what is wrong with the value is told now
-            return absent(sizes, dtype, partial(parse, text, seed))
+            return absent(sizes, dtype, elements(dtype, sizes, value, seed))
         return array(dtype, sizes, value, seed)
     plain = number(value or "")
     if plain is None:
@@ -150,24 +148,30 @@ def shape_of(text: str) -> tuple[int, ...]:
 
 def array(dtype: np.dtype, shape: tuple[int, ...], value: str, seed: int) -> np.ndarray:
     """An array filled as `value` says."""
+    if not value.endswith(".npy"):
+        return elements(dtype, shape, value, seed)(0, prod(shape)).reshape(shape)
+    found = from_file(value)
+    if found.dtype != dtype or found.shape != shape:
+        raise InputError(f"the file holds {found.dtype}{list(found.shape)}")
+    return found
+
+
+def elements(dtype: np.dtype, shape: tuple[int, ...], value: str, seed: int) -> Contents:
+    """What makes the elements of an array that is filled as `value` says."""
     size = prod(length or 1 for length in shape) * dtype.itemsize
     if size > memory():
         raise InputError(f"it takes {size:,} bytes, more than this machine has")
     plain = number({"zeros": "0", "ones": "1"}.get(value, value))
     if plain is not None:
-        return filled(dtype, shape, plain)
+        filled(dtype, (), plain)
+        return lambda start, end: filled(dtype, (end - start,), plain)
     if value == "arange":
-        return np.arange(prod(shape)).astype(dtype).reshape(shape)
+        return lambda start, end: np.arange(start, end).astype(dtype)
     if chosen := RANDOM.fullmatch(value):
         low, high = (number(end) if end else None for end in chosen.groups())
         if chosen[1] and None in (low, high):
             raise InputError("give random two numbers, the smaller one first")
-        return random(dtype, shape, low, high, seed)
-    if value.endswith(".npy"):
-        found = from_file(value)
-        if found.dtype != dtype or found.shape != shape:
-            raise InputError(f"the file holds {found.dtype}{list(found.shape)}")
-        return found
+        return random(dtype, low, high, seed)
     raise InputError(f"{short(value)!r} is none of {', '.join(FILLS)}")
 
 
@@ -186,8 +190,10 @@ def filled(dtype: np.dtype, shape: tuple[int, ...], value: float) -> np.ndarray:
         raise InputError(f"{short(str(value))} is no {dtype}") from None
 
 
-def random(dtype: np.dtype, shape: tuple[int, ...], low: float | None, high: float | None, seed: int) -> np.ndarray:
-    """Random numbers from `low` to below `high`, or from 0 to what suits the type."""
+def random(dtype: np.dtype, low: float | None, high: float | None, seed: int) -> Contents:
+    """What makes random numbers from `low` to below `high`, or from 0 to what suits the type.
+
+    They are drawn by pieces, each from a place of its own in the generator's sequence: any part can be made alone."""
     if low is None or high is None:
         most = {"f": 1, "c": 1, "b": 2}.get(dtype.kind) or min(256, int(np.iinfo(dtype).max) + 1)
         low, high = 0, most
@@ -198,17 +204,26 @@ def random(dtype: np.dtype, shape: tuple[int, ...], low: float | None, high: flo
     filled(drawn, (), high if dtype.kind in "fc" else high - 1)
     if not math.isfinite(float(high) - float(low)):
         raise InputError("give random two numbers that are not as far apart")
-    generator = np.random.default_rng(seed)
-    if dtype.kind == "f":
-        found = np.empty(prod(shape), dtype)
-        for start in range(0, len(found), DRAWN):  # by pieces that stay in the CPU's cache
-            piece = found[start : start + DRAWN]
-            piece[:] = generator.uniform(low, high, len(piece))
-        return found.reshape(shape)
-    if dtype.kind == "c":
-        both = generator.uniform(low, high, (2, *shape))
-        return np.asarray(both[0] + 1j * both[1], dtype)
-    return generator.integers(int(low), int(high), shape, drawn).astype(dtype)
+    bits = np.random.PCG64(seed)
+    generator, begin = np.random.Generator(bits), bits.state
+
+    def draw(count: int) -> np.ndarray:
+        if dtype.kind in "fc":
+            numbers = generator.uniform(low, high, count if dtype.kind == "f" else 2 * count)
+            return numbers if dtype.kind == "f" else numbers.view(np.complex128)
+        return generator.integers(int(low), int(high), count, drawn)
+
+    def part(start: int, end: int) -> np.ndarray:
+        found = np.empty(end - start, dtype)
+        for piece in range(start - start % DRAWN, end, DRAWN):
+            at, stop = max(start, piece), min(end, piece + DRAWN)
+            first = at if dtype.kind in "fc" else piece  # an integer may take several draws
+            bits.state = begin
+            bits.advance(first * (2 if dtype.kind == "c" else 1))
+            found[at - start : stop - start] = draw(stop - first)[at - first :]
+        return found
+
+    return part
 
 
 def from_file(name: str) -> np.ndarray:

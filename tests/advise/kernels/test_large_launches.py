@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import banksim
 from banksim.advise.kernels.advice import KernelAdvice, advise_kernel
 from banksim.advise.kernels.cuda_source import CudaSource
 from banksim.advise.kernels.measure import Bench
@@ -108,3 +109,42 @@ def test_a_race_is_named(tmp_path: Path) -> None:
 def test_counts_that_depend_on_data_need_every_block(folder: Path, tmp_path: Path) -> None:
     assert len(bench(folder).typical()) == 9
     assert not bench(tmp_path, extra="tile[(int)in[0] & 31][threadIdx.x]").typical()
+
+
+@pytest.mark.usefixtures("large")
+def test_no_more_contents_are_made_than_the_results_need(tmp_path: Path) -> None:
+    """Nor does the advice differ, though places of `order` that are read lie in `first`, which begins as zeros."""
+    file = written_to(
+        tmp_path / "k.cu",
+        """
+        extern "C" __global__ void gather(float* out, const int* first, const float* order) {
+            __shared__ float tile[32][32];
+            int x = threadIdx.x, y = threadIdx.y, n = blockIdx.x * 1024;
+            tile[y][x] = order[first[n + 32 * y + x] - 1];
+            __syncthreads();
+            out[n + 32 * y + x] = tile[x][y];
+        }""",
+    )
+    size = 1 << 18
+    made = [0, 0]
+
+    def places(start: int, end: int) -> np.ndarray:
+        made[0] += end - start
+        return (np.arange(start, end, dtype=np.int32) ^ 77) + 1
+
+    def values(start: int, end: int) -> np.ndarray:
+        made[1] += end - start
+        return np.arange(start, end).astype(np.float32)
+
+    absent = [banksim.absent(size, t, c) for t, c in ((np.int32, places), (np.float32, values))]
+    whole = [places(0, size), values(0, size)]
+    made[:] = 0, 0
+    out = np.zeros(size, np.float32)
+    found, other = (
+        advise_kernel(CudaSource(file, "gather"), size // 1024, (32, 32), [out, *one]) for one in (absent, whole)
+    )
+    assert found.best
+    assert found.to_json() == other.to_json()
+    assert found.after.results == other.after.results
+    assert found.after.places == other.after.places
+    assert 0 < max(made) < size // 8

@@ -86,6 +86,28 @@ def test_random_numbers_are_those_of_one_draw() -> None:
         assert np.array_equal(parse(f"{name}[70,1000]=random(2,5)", 3), drawn)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float32[700,1000]=random(2,5)",
+        "complex64[200000]=random",
+        "int32[300000]=random(0,1000)",
+        "bool[2000000]=random",
+        "uint8[2000000]=random",
+        "uint64[200000]=random",
+        "float64[200000]=arange",
+        "int32[300000]",
+        "float64[200000]=1.5",
+    ],
+)
+def test_any_part_of_a_deferred_array_can_be_made_alone(text: str) -> None:
+    whole, deferred = parse(text, 3), parse(text, 3, deferred=True)
+    assert deferred.contents
+    for start, end in ((65530, 65540), (0, 3), (131071, 131072), (7, 190000), (69999, 70000)):
+        np.testing.assert_array_equal(deferred.contents(start, end), whole.reshape(-1)[start:end], strict=True)
+    assert deferred.part(11, 70001).tobytes() == whole.tobytes()[11:70001]
+
+
 def test_files_are_read_and_checked(tmp_path: Path) -> None:
     image = np.arange(12, dtype=np.uint8).reshape(3, 4)
     np.save(tmp_path / "image.npy", image)
