@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from banksim import wording
 from banksim.commands.shared import (
     check_option,
     instruction_limit,
@@ -117,6 +118,12 @@ def run(options: Namespace) -> int:
         say(ended.error)
     if options.misplaced:
         say(options.misplaced)
+    if (most or launches.checks) and launches.others and not launches.kernels:
+        asked = "--fail-above" if most else "--check"
+        say(
+            f"{asked}: no launch was chosen, so nothing was checked: launched were {wording.listed([*launches.others])}"
+        )
+        return ended.status or 2
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings or (launches.checks and launches.strays)))
 

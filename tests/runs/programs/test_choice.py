@@ -100,6 +100,14 @@ def test_the_text_names_what_was_not_counted(program: Path, capsys: Said) -> Non
     )
 
 
+@pytest.mark.parametrize("gate", [["--fail-above", "0"], ["--check", "races"]])
+def test_a_gate_of_which_no_launch_was_chosen_does_not_pass(program: Path, gate: list[str], capsys: Said) -> None:
+    """A kernel that has another name now would else never be checked again."""
+    assert main(["run", "--output", "/dev/null", "-k", "nothing", *gate, str(program)]) == 2
+    said = f"{gate[0]}: no launch was chosen, so nothing was checked: launched were columns and rows"
+    assert capsys.readouterr().err == f"banksim: {said}\n"
+
+
 SYMBOL = "_ZN2ns4copyILi32EfEEvPT0_"
 """void ns::copy<32, float>(float*)"""
 
