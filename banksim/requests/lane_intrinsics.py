@@ -1,4 +1,5 @@
-"""What numba lacks for judging requests: room on the stack, bit counts, and the 32 lanes as one LLVM vector.
+"""What numba lacks for judging requests: room on the stack, bit counts, and the 32 lanes (or several words) as one LLVM
+vector.
 
 A comparison of lanes gives one word, bit i for lane i; LLVM makes of it what the processor has (AVX-512,
 AVX2, SSE2, NEON). Places are pointers to 32 lanes of 32 bits.
@@ -11,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from banksim.system.compiled_types import Place
+from banksim.system.compiled_types import Integer, Place
 from banksim.system.jit import intrinsic
 
 word = np.uint32
@@ -53,10 +54,10 @@ def _load(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
     return builder.load(builder.bitcast(place, LANES.as_pointer()), align=4)
 
 
-def _everywhere(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    undefined = ir.Constant(LANES, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(LANES, [0] * 32))
+def _everywhere(builder: ir.IRBuilder, value: ir.Value, kind: ir.VectorType = LANES) -> ir.Value:
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, value, I32(0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
 
 
 @intrinsic(int, types.uint32(types.voidptr, types.uint32))
@@ -101,6 +102,25 @@ def fetch(builder: ir.IRBuilder, place: ir.Value) -> None:
     kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
     builder.call(function, [place, *(ir.Constant(I32, word) for word in (0, 2, 1))])
+
+
+def equal_or_least(count: int) -> Callable[[object, Integer], Integer]:
+    """A function of a record that begins with two vectors of so many signed words of 64 bits, and of such a word: the
+    place of that in the first vector, less `count`; where it is not there, the least of the second vector, which
+    has none below 0."""
+    kind = ir.VectorType(ir.IntType(64), count)
+
+    @intrinsic(int, lambda record, value: types.int64(record, types.int64))
+    def found(builder: ir.IRBuilder, record: ir.Value, value: ir.Value) -> ir.Value:
+        place = builder.bitcast(record, kind.as_pointer())
+        first, second = (builder.load(builder.gep(place, [I32(n)]), align=8) for n in range(2))
+        alike = builder.icmp_signed("==", first, _everywhere(builder, value, kind))
+        each = builder.select(alike, ir.Constant(kind, list(range(-count, 0))), second)
+        least = ir.FunctionType(kind.element, [kind])
+        name = f"llvm.vector.reduce.smin.v{count}i64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, least, name), [each])  # type: ignore[no-untyped-call]
+
+    return found
 
 
 def call_at(builder: ir.IRBuilder, address: ir.Value, arguments: list[ir.Value], result: ir.Type) -> ir.Value:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from banksim.architectures.latencies import Figures, Numbers
 from banksim.machine.state import Context
-from banksim.requests.lane_intrinsics import ones
+from banksim.requests.lane_intrinsics import equal_or_least, lowest, ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
@@ -40,6 +40,14 @@ HELD = {
 }
 """By kind of request: the figures of LINES, SECTORS …"""
 ABSENT = -1
+L1_SET = np.dtype(
+    [
+        ("lines", "i8", WAYS),  # by way
+        ("used", "i8", WAYS),  # … the cycle of the last access · WAYS + way: the least is of the way that leaves
+        ("has", "i8", WAYS),  # … the mask of the sectors that are there
+        ("comes", "i8", WAYS * 4),  # by way and sector: when it has come, or will
+    ]
+)
 
 
 @bundle
@@ -49,11 +57,11 @@ class GlobalMemory(NamedTuple):
 
     line: npt.NDArray[np.int64]  # (row, n)
     words: npt.NDArray[np.int64]  # (row, n): masks
+    latest: npt.NDArray[np.int64]  # by some bits of a line: the last n with these, as far as the row has any,
+    before: npt.NDArray[np.int64]  # … and by n: that before; -1: none
     lines: npt.NDArray[np.int64]  # by row: how many
     lanes: npt.NDArray[np.int64]  # by row
-    tags: npt.NDArray[np.int64]  # (set, way): lines
-    used: npt.NDArray[np.int64]  # … the cycle of the last access
-    comes: npt.NDArray[np.int64]  # (set, way, sector): when it has come; ABSENT: it is not there
+    sets: npt.NDArray[np.void]  # of the L1, of dtype L1_SET
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
@@ -74,16 +82,17 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
 
 
 def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> GlobalMemory:
-    sets = max(l1_bytes // (WAYS << LINE), 1)
+    sets = np.zeros(max(l1_bytes // (WAYS << LINE), 1), L1_SET)
+    sets["lines"], sets["used"] = ABSENT, np.arange(WAYS)
     per_line = rows, 32
     return GlobalMemory(
         line=np.zeros(per_line, np.int64),
         words=np.zeros(per_line, np.int64),
+        latest=np.zeros(64, np.int64),
+        before=np.zeros(32, np.int64),
         lines=np.zeros(rows, np.int64),
         lanes=np.zeros(rows, np.int64),
-        tags=np.full((sets, WAYS), -1),
-        used=np.zeros((sets, WAYS), np.int64),
-        comes=np.full((sets, WAYS, 4), ABSENT),
+        sets=sets,
         held=np.zeros(ACROSS + 1, np.int64),
         busy=np.zeros(ACROSS + 1, np.int64),
         costs=costs,
@@ -108,15 +117,16 @@ def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: boo
             continue
         place = np.int64(context.far_places[lane])
         line, word = place >> LINE, place >> 2 & 31
-        at, bit = -1, 1 << ((line ^ line >> 6) & 63)
-        if seen & bit:
-            at = n - 1
-            while at >= 0 and memory.line[row, at] != line:
-                at -= 1
-        seen |= bit
+        bits = (line ^ line >> 6) & 63
+        at: Integer = memory.latest[bits] if seen >> bits & 1 else -1
+        last = at
+        while at >= 0 and memory.line[row, at] != line:
+            at = memory.before[at]
         if at < 0:
             at = n
             memory.line[row, at], memory.words[row, at] = line, 0
+            memory.latest[bits], memory.before[at] = at, last
+            seen |= 1 << bits
             n += 1
         memory.words[row, at] |= ((1 << span) - 1) << word
     memory.lines[row] = n
@@ -143,8 +153,7 @@ def sectors(words: Integer) -> Integer:
     """The mask of sectors that a mask of words touches."""
     mask: Integer = 0
     for s in range(4):
-        if words >> (8 * s) & 255:
-            mask |= 1 << s
+        mask |= ((words >> (8 * s) & 255) != 0) << s
     return mask
 
 
@@ -201,41 +210,32 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer) -> None:
             memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
 
 
-@inlined
-def place_of(memory: GlobalMemory, line: Integer, t: Integer) -> Integer:
-    """Where the L1 has a line (set · WAYS + way); if it lacks it, the line used longest ago leaves."""
-    here = (line ^ line >> 7 ^ line >> 15) % len(memory.tags)
-    for way in range(WAYS):
-        if memory.tags[here, way] == line:
-            memory.used[here, way] = t
-            return here * WAYS + way
-    oldest = 0
-    for way in range(1, WAYS):
-        if memory.used[here, way] < memory.used[here, oldest]:
-            oldest = way
-    memory.tags[here, oldest], memory.used[here, oldest] = line, t
-    for s in range(4):
-        memory.comes[here, oldest, s] = ABSENT
-    return here * WAYS + oldest
+way_of = equal_or_least(WAYS)
+"""Of a set of the L1: which way has a line, less WAYS; or `used` of that used longest ago."""
 
 
 @inlined
 def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, asked: Integer, t: Integer) -> Integer:
-    """Access sectors of a line in the L1, which has them from then on. Returns the cycle in which they have come."""
-    place = place_of(memory, line, t)
-    comes = memory.comes[place // WAYS, place % WAYS]
-    missing = 0
+    """Access sectors of a line in the L1, which has them from then on; if it lacks the line, that used longest ago
+    leaves. Returns the cycle in which they have come."""
+    here = memory.sets[np.uint64(line ^ line >> 7 ^ line >> 15) % np.uint64(len(memory.sets))]
+    first = way_of(here, line)
+    way = first % WAYS
+    if first >= 0:
+        here.lines[way], here.has[way] = line, 0
+    here.used[way] = t * WAYS + way
     last: Integer = t
-    for s in range(4):
-        if asked >> s & 1:
-            missing += comes[s] == ABSENT
-            last = max(last, comes[s])
+    there, missing = asked & here.has[way], asked & ~here.has[way]
+    while there:
+        last = max(last, here.comes[4 * way + lowest(there)])
+        there &= there - 1
     if missing:
-        at = fetch(memory, f, kind, missing, t) if kind == CACHED else t
+        here.has[way] |= missing
+        at = fetch(memory, f, kind, ones(missing), t) if kind == CACHED else t
         last = max(last, at)
-        for s in range(4):
-            if asked >> s & 1 and comes[s] == ABSENT:
-                comes[s] = at
+        while missing:
+            here.comes[4 * way + lowest(missing)] = at
+            missing &= missing - 1
     return last
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba.core.codegen import CPUCodeLibrary
 
-from banksim.requests.lane_intrinsics import pointer
+from banksim.requests.lane_intrinsics import equal_or_least, pointer
 from banksim.system.jit import carray, inner, outer
 
 pytestmark = pytest.mark.usefixtures("compiled_anew")
@@ -110,6 +110,18 @@ def test_arrays_of_records_have_columns_and_arrays_without_dimensions_an_element
     single = np.array(7)
     assert outer(work)(records, single, 1) == 20
     assert (records["few"].tolist(), int(single)) == ([1, 9], 9)
+
+
+def test_where_a_word_is_or_which_other_is_least() -> None:
+    found = equal_or_least(4)
+
+    def work(records: Any, value: Any) -> Any:
+        return found(records[1], value)
+
+    compiled = outer(work)
+    records = np.zeros(2, [("first", "i8", 4), ("second", "i8", 4)])
+    records["first"], records["second"] = (5, -3, 7, 1 << 40), (9, 6, 1 << 50, 6)
+    assert [compiled(records, value) for value in (5, -3, 7, 1 << 40, 8)] == [-4, -3, -2, -1, 6]
 
 
 def test_an_element_takes_few_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
