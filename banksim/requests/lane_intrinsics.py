@@ -74,6 +74,13 @@ def having(builder: ir.IRBuilder, place: ir.Value, bits: ir.Value) -> ir.Value:
     return builder.bitcast(builder.icmp_unsigned("!=", vector, ir.Constant(LANES, [0] * 32)), I32)
 
 
+@intrinsic(int, types.uint32(types.voidptr, types.voidptr, types.uint32))
+def moved_otherwise(builder: ir.IRBuilder, place: ir.Value, other: ir.Value, distance: ir.Value) -> ir.Value:
+    """The lanes whose word is not the other's and `distance`."""
+    expected = builder.add(_load(builder, other), _everywhere(builder, distance))
+    return builder.bitcast(builder.icmp_unsigned("!=", _load(builder, place), expected), I32)
+
+
 @intrinsic(bool, types.boolean(types.voidptr))
 def all_alike(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
     """Whether the 32 bytes there are all the same."""

@@ -5,7 +5,6 @@ one_request.py         one request, as rule.py judges it
 copies.py              one copy from global memory
 vectors.py             vectors of LLVM code, and how to sort them
 many_requests.py       32 requests at once, as vector code
-conflict_free.py       whether 32 requests have no conflict
 arrays.py              a count for each request of an array
 site_sums.py           sums by site, op and width
 repeated_requests.py   requests that are alike, judged once

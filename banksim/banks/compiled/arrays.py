@@ -3,30 +3,27 @@
 Work goes in chunks, and within them `REQUESTS` at a time.
 """
 
+from functools import lru_cache
+
 import numpy as np
+import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.conflict_free import free_of_conflicts
 from banksim.banks.compiled.many_requests import (
     ALL,
     COUNT,
     DEGREES,
     ELSEWHERE,
     FIGURES,
-    GROUPS,
     HIGH,
     IDEAL,
     LANES,
     LARGEST,
     LOW,
-    PART,
-    PASSES,
     PLAIN,
     REQUESTS,
-    ROWS,
     SUMS,
     WIDEST,
-    Field,
     judge_together,
     records,
 )
@@ -48,18 +45,16 @@ from banksim.requests.columns import (  # fmt: skip
     unpacked,
     word_at,
 )
-from banksim.requests.kinds import FULL_MASK
-from banksim.requests.lane_intrinsics import all_alike, fetch, having, pointer, room, word
+from banksim.requests.copies import period_of
+from banksim.requests.kinds import COPIES, DESTINATION, FULL_MASK, OPS
+from banksim.requests.lane_intrinsics import all_alike, fetch, having, lowest, moved_otherwise, pointer, room, word
 from banksim.system.compiled_types import Integer, Integers, Place
 from banksim.system.jit import carray, inlined, outer
 
 AHEAD = 4 * REQUESTS
 """How many requests behind those that are judged others are fetched."""
-RETRY = 8 * REQUESTS
-"""After so many requests it is tried again whether they are free of conflicts."""
-ROOM = (5 + FIGURES) * REQUESTS + LANES + 1
-"""Words of the room that `judge_rows` works in, of which the last is 0 at first."""
-room_for_many = room(ROOM)
+room_for_many = room((5 + FIGURES) * REQUESTS + LANES)
+"""What `judge_rows` works in."""
 
 
 @inlined
@@ -68,21 +63,21 @@ def kind_of(op: Integer, width: Integer) -> Integer:
     return np.uint32(op) * np.uint32(WIDEST) + np.uint32(width)
 
 
-@inlined
-def field_of(record: Integer, field: Field) -> Integer:
-    """A field of a record."""
-    return (record >> np.uint32(field[0])) & np.uint32((1 << field[1]) - 1)
+@lru_cache
+def moves_of(period: int) -> npt.NDArray[np.uint32]:
+    """By op the bits of addresses by which a request may be moved, and no count changes."""
+    places = dict.fromkeys(COPIES, DESTINATION)
+    return np.array([places.get(op, FULL_MASK) & -period_of(op, period) for op in OPS], np.uint32)
 
 
 @inlined
-def may_be_free(record: Integer, masks: Integers) -> bool:
-    """Whether `free_of_conflicts` can tell it. Where pairs merged, lanes of a part would have one address."""
-    every = FULL_MASK
-    for k in range(REQUESTS):
-        every &= masks[k]
-    part, all_give = field_of(record, PART), field_of(record, ROWS) == LANES - 1
-    here = record < ELSEWHERE and all_give and part == field_of(record, GROUPS)
-    return bool(here and every == FULL_MASK)
+def are_alike(address: Place, other: Place, active: Integer, keep: Integer) -> bool:
+    """Whether the active lanes' addresses differ from the other's by one distance, which has only bits of `keep`."""
+    if not active:
+        return True
+    lane = lowest(active)
+    here, there = carray(address, LANES, np.uint32), carray(other, LANES, np.uint32)
+    return not moved_otherwise(address, other, word((here[lane] & keep) - (there[lane] & keep))) & active
 
 
 @inlined
@@ -94,14 +89,12 @@ def judge_rows(
     Returns the places of their addresses; their sums (`REQUESTS`, `SUMS`); their degrees (`REQUESTS`, `DEGREES`); the
     excess of each, −1 where nobody knows its transactions; the lanes of each that are active; its kind; and bits that
     hold all those of their addresses. `table` is what `many_requests.records` gives, `rules` what `rule_words` gives;
-    `place` is `room_for_many()` of the caller, because what a function has on the stack ends with it; its last word is
-    the record of the requests before if these were free of conflicts, whose figures are still there, else 0.
+    `place` is `room_for_many()` of the caller, because what a function has on the stack ends with it.
     """
     at = carray(place, 4 * REQUESTS, np.uint32).ctypes.data
     rows, masks = pointer(np.uint64(at)), pointer(np.uint64(at + 8 * REQUESTS))
     known, figures = pointer(np.uint64(at + 16 * REQUESTS)), pointer(np.uint64(at + 20 * REQUESTS))
     nothing = np.uint64(at + (20 + 4 * FIGURES) * REQUESTS)
-    free = carray(pointer(nothing + np.uint64(4 * LANES)), 1, np.uint32)
     kinds = carray(pointer(np.uint64(at + 12 * REQUESTS)), REQUESTS, np.uint32)
     row_at, record_at = carray(rows, REQUESTS, np.uint64), carray(known, REQUESTS, np.uint32)
     sums = carray(figures, (REQUESTS, SUMS), np.uint32)
@@ -122,14 +115,6 @@ def judge_rows(
     if count == REQUESTS and all_alike(row_of(ops, first)) and all_alike(row_of(widths, first)):
         kinds[:] = kind_of(byte_at(ops, first), byte_at(widths, first))
         special = table[kinds[0]]
-        if (free[0] or first % RETRY < REQUESTS) and may_be_free(special, mask_at):
-            found = free_of_conflicts(rows, special)
-            if found >> np.uint64(LANES):
-                if free[0] != special:
-                    passes = field_of(special, PASSES) << (np.uint32(5) - field_of(special, PART))
-                    sums[:, COUNT], sums[:, LOW], sums[:, HIGH], sums[:, IDEAL] = 1, passes, passes, passes
-                    degrees[:], excess[:], free[0] = 1, 0, special
-                return row_at, sums, degrees, excess, mask_at, kinds, word(found)
         record_at[:] = special
     else:
         special = word(0)
@@ -137,7 +122,6 @@ def judge_rows(
             kinds[k] = kind_of(byte_at(ops, first + k), byte_at(widths, first + k))
             record_at[k] = table[kinds[k]]
             special = max(special, record_at[k])
-    free[0] = 0
     elsewhere = special >= ELSEWHERE
     if elsewhere or count < REQUESTS:
         carray(pointer(nothing), LANES, np.uint32)[:] = 0
@@ -183,7 +167,6 @@ def _count(
     addresses, ops, widths = unpacked(columns, ADDRESS), unpacked(columns, OP), unpacked(columns, WIDTH)
     rules, both = pointer(rule.ctypes.data), len(high_out) > 0
     place = room_for_many()
-    carray(place, ROOM, np.uint32)[ROOM - 1] = 0
     for first in range(0, rows, REQUESTS):
         places, sums, _, excess, mask, _, union = judge_rows(columns, first, rows, table, rules, place)
         for k in range(min(REQUESTS, rows - first)):

@@ -8,7 +8,7 @@ to be alike was compared lane by lane.
 
 import numpy as np
 
-from banksim.banks.compiled.arrays import kind_of
+from banksim.banks.compiled.arrays import are_alike, kind_of, moves_of
 from banksim.banks.compiled.site_sums import place_of
 from banksim.requests.columns import (
     ADDRESS,
@@ -26,8 +26,7 @@ from banksim.requests.columns import (
     unpacked,
     word_at,
 )
-from banksim.requests.copies import period_of
-from banksim.requests.kinds import COPIES, DESTINATION, FULL_MASK, LANES, OPS
+from banksim.requests.kinds import LANES
 from banksim.requests.lane_intrinsics import lowest, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
@@ -51,16 +50,6 @@ def _hash(address: Integers, active: Integer, base: Integer, factors: Integers) 
     return total
 
 
-@inlined
-def _differs(address: Integers, other: Integers, active: Integer, shift: Integer) -> Integer:
-    """0 where the active lanes' addresses lie `shift` behind the other's."""
-    differs = word(0)
-    for lane in range(LANES):
-        taken = word(0) - word(active >> word(lane) & word(1))
-        differs |= word(word(word(address[lane] - other[lane]) ^ shift) & taken)
-    return differs
-
-
 @outer
 def _alike(
     columns: Integers,
@@ -71,17 +60,17 @@ def _alike(
     slots: Integers,
     firsts: Integers,
     times: Integers,
-    seen: Integers,
+    hashes: Integers,
 ) -> Integer:
     """The first request by (block, warp, order) of all that are alike, and how many they are, to `firsts` and `times`;
     the number of these.
 
-    0 where too few requests are alike. Room: `slots`, twice as many and all −1; `seen` (hashes, bases).
+    0 where too few requests are alike. Room: `slots`, twice as many and all −1; `hashes`.
     """
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
     blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
-    size, hashes, bases = len(slots), seen[0], seen[1]
+    size = len(slots)
     used = tried = 0
     for row in range(rows):
         mask, op = word_at(masks, row), byte_at(ops, row)
@@ -101,19 +90,18 @@ def _alike(
             entry = slots[slot]
             if entry < 0:
                 slots[slot] = used
-                firsts[used], times[used], hashes[used], bases[used] = row, 1, total, base
+                firsts[used], times[used], hashes[used] = row, 1, total
                 used += 1
                 break
             other = firsts[entry]
             same = hashes[entry] == total and word_at(masks, other) == mask and word_at(sites, other) == site
-            if same and kind_of(byte_at(ops, other), byte_at(widths, other)) == kind:
-                there = carray(row_of(addresses, other), LANES, np.uint32)
-                if not _differs(address, there, active, word(base - bases[entry])):
-                    times[entry] += 1
-                    place = place_of(word_at(blocks, row), word_at(warps, row))
-                    if place < place_of(word_at(blocks, other), word_at(warps, other)):
-                        firsts[entry], bases[entry] = row, base
-                    break
+            same &= kind_of(byte_at(ops, other), byte_at(widths, other)) == kind
+            if same and are_alike(row_of(addresses, row), row_of(addresses, other), active, keep[op]):
+                times[entry] += 1
+                place = place_of(word_at(blocks, row), word_at(warps, row))
+                if place < place_of(word_at(blocks, other), word_at(warps, other)):
+                    firsts[entry] = row
+                break
             slot = (slot + 1) & (size - 1)
     return used
 
@@ -123,11 +111,9 @@ def alike(trace: Trace, period: int) -> tuple[Ints, Ints] | None:
 
     None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
     """
-    seen_of = dict.fromkeys(COPIES, DESTINATION)
-    keep = np.array([seen_of.get(op, FULL_MASK) & -period_of(op, period) for op in OPS], np.uint32)
-    slots, seen = np.full(2 * MOST, -1, np.int32), np.empty((2, MOST), np.uint32)
+    slots, hashes = np.full(2 * MOST, -1, np.int32), np.empty(MOST, np.uint32)
     firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
-    used: Integer = _alike(columns, len(trace), READ, FACTORS, keep, slots, firsts, times, seen)
+    used: Integer = _alike(columns, len(trace), READ, FACTORS, moves_of(period), slots, firsts, times, hashes)
     order = np.argsort(firsts[:used])
     return (firsts[order], times[order]) if used else None

@@ -9,23 +9,44 @@ from threading import get_ident
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.compiled.arrays import AHEAD, ROOM, fetch_ahead, judge_rows, room_for_many
-from banksim.banks.compiled.many_requests import REQUESTS, WIDEST, records
+from banksim.banks.compiled.arrays import AHEAD, are_alike, fetch_ahead, judge_rows, kind_of, moves_of, room_for_many
+from banksim.banks.compiled.many_requests import REQUESTS, SUMS, WIDEST, records
 from banksim.banks.compiled.rule_words import rule_words
 from banksim.banks.conflicts import Tally
-from banksim.requests.columns import ADDRESS, BLOCK, SITE, TIMES, WARP, Ints, places, row_of, spread, unpacked
-from banksim.requests.lane_intrinsics import pointer
+from banksim.requests.columns import (  # fmt: skip
+    ADDRESS,
+    BLOCK,
+    MASK,
+    OP,
+    READ,
+    SITE,
+    TIMES,
+    WARP,
+    WIDTH,
+    Ints,
+    places,
+    row_of,
+    spread,
+    unpacked,
+)
+from banksim.requests.lane_intrinsics import pointer, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, KIND, NEXT, SITE_OF, ENTRY = range(13)
+REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, KIND, NEXT, SITE_OF = range(12)
 """The figures of a key; of its worst request the excess, block and warp, and row; op and width, 0 where an entry is
 free; the entry of the site's next key, 0 if there is none; the site. First stand entries of the sites' first keys."""
+KNOWN, MASK_OF, AGAIN, ONE = range(12, 16)
+ENTRY = ONE + SUMS
+"""Of a request of the key that is known: where its addresses lie, its mask (0: there is none), how many alike have been
+met since, which the first figures do not hold yet, and what one has of these."""
 ORDER = ((1, WORST), (1, PLACE), (-1, EXCESS), (1, KIND), (1, SITE_OF))
 """Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
+LEARN = 8
+"""Of one in so many batches that are judged, the requests become known: each costs as much as to add it up."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
@@ -62,23 +83,75 @@ def entry_of(site: Integer, kind: Integer, used: Integer, entries: Integers) -> 
     return n, used
 
 
+@inlined
+def add_known(
+    columns: Integers, first: Integer, count: Integer, read: Integers, keep: Integers, entries: Integers
+) -> Integer:
+    """Add up requests from `first` on, so many at most, up to one unlike the known one of its key: how many."""
+    addresses, times = unpacked(columns, ADDRESS), words_from(unpacked(columns, TIMES), first)
+    masks, sites = words_from(unpacked(columns, MASK), first), words_from(unpacked(columns, SITE), first)
+    blocks, warps = words_from(unpacked(columns, BLOCK), first), words_from(unpacked(columns, WARP), first)
+    ops = carray(row_of(unpacked(columns, OP), first), REQUESTS, np.uint8)
+    widths = carray(row_of(unpacked(columns, WIDTH), first), REQUESTS, np.uint8)
+    address = addresses[0] + first * addresses[1]
+    for k in range(count):
+        fetch_ahead(address, AHEAD * addresses[1])
+        kind, entry = np.int64(kind_of(ops[k], widths[k])), at(entries, sites[k])
+        while entry[KIND] != kind:
+            if not entry[NEXT]:
+                return k
+            entry = at(entries, entry[NEXT])
+        active, place = word(masks[k] & read[ops[k]]), place_of(blocks[k], warps[k])
+        if not masks[k] or entry[MASK_OF] != masks[k]:
+            return k
+        if not are_alike(pointer(np.uint64(address)), pointer(np.uint64(entry[KNOWN])), active, keep[ops[k]]):
+            return k
+        entry[AGAIN] += np.int64(times[k])
+        if place < entry[PLACE] and entry[ONE + HIGH] - entry[ONE + IDEALS] == entry[EXCESS]:
+            entry[PLACE], entry[WORST] = place, first + k
+        address += addresses[1]
+    return count
+
+
+@inlined
+def make_known(entry: Integers, address: Integer, mask: Integer, sums: Integers) -> None:
+    """Let a request that has been added up be the known one of its key."""
+    for k in range(SUMS):
+        entry[k] += entry[ONE + k] * entry[AGAIN]
+        entry[ONE + k] = sums[k]
+    entry[KNOWN], entry[MASK_OF], entry[AGAIN] = address, mask, 0
+
+
 @outer
 def _tally(
-    columns: Integers, first: Integer, last: Integer, table: Integers, rule: Integers, used: Integer, entries: Integers
+    columns: Integers,
+    first: Integer,
+    last: Integer,
+    table: Integers,
+    rule: Integers,
+    read: Integers,
+    keep: Integers,
+    used: Integer,
+    entries: Integers,
 ) -> tuple[Integer, Integer]:
     """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
     `entries` is nearly full."""
-    addresses, sites = unpacked(columns, ADDRESS), unpacked(columns, SITE)
-    blocks, warps, times = unpacked(columns, BLOCK), unpacked(columns, WARP), unpacked(columns, TIMES)
+    addresses, sites, times = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, TIMES)
+    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
     rules, room = pointer(rule.ctypes.data), room_for_many()
-    carray(room, ROOM, np.uint32)[ROOM - 1] = 0
-    for start in range(first, last, REQUESTS):
-        if used + REQUESTS > len(entries):
-            return start, used
-        rows_at, sums, degrees, excesses, mask, kinds, _ = judge_rows(columns, start, last, table, rules, room)
-        site_at, often_at = words_from(sites, start), words_from(times, start)
-        block_at, warp_at = words_from(blocks, start), words_from(warps, start)
-        for k in range(min(REQUESTS, last - start)):
+    row, batches, hopeful = first, 0, False
+    while row < last and used + REQUESTS <= len(entries):
+        count = min(REQUESTS, last - row)
+        if hopeful:
+            known = add_known(columns, row, count, read, keep, entries)
+            row, hopeful = row + known, bool(known)
+            if known == count:
+                continue
+            count = min(REQUESTS, last - row)
+        rows_at, sums, degrees, excesses, mask, kinds, _ = judge_rows(columns, row, last, table, rules, room)
+        site_at, often_at = words_from(sites, row), words_from(times, row)
+        block_at, warp_at = words_from(blocks, row), words_from(warps, row)
+        for k in range(count):
             fetch_ahead(rows_at[k], AHEAD * addresses[1])
             if not mask[k]:
                 continue
@@ -89,9 +162,9 @@ def _tally(
                 entry = at(entries, n)
             often = np.int64(often_at[k])
             # All is read before anything is written, so that LLVM makes vectors of it.
-            count, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
+            one, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
             a, b, c, d = entry[REQUEST], entry[LOW], entry[HIGH], entry[IDEALS]
-            entry[REQUEST], entry[LOW] = a + np.int64(count) * often, b + np.int64(low) * often
+            entry[REQUEST], entry[LOW] = a + np.int64(one) * often, b + np.int64(low) * often
             entry[HIGH], entry[IDEALS] = c + np.int64(high) * often, d + np.int64(ideal) * often
             least, most = np.int64(degrees[k, 0]), np.int64(degrees[k, 1])
             least, most = max(least, entry[DEGREE_LOW]), max(most, entry[DEGREE_HIGH])
@@ -100,8 +173,16 @@ def _tally(
             if excess >= entry[EXCESS]:
                 place = place_of(block_at[k], warp_at[k])
                 if excess > entry[EXCESS] or place < entry[PLACE]:
-                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, start + k
-    return last, used
+                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, row + k
+        if batches % LEARN == 0:
+            hopeful = True
+            for k in range(count):
+                if mask[k]:
+                    n, used = entry_of(site_at[k], np.int64(kinds[k]), used, entries)
+                    make_known(at(entries, n), addresses[0] + (row + k) * addresses[1], mask[k], sums[k])
+        batches += 1
+        row += count
+    return row, used
 
 
 def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None = None) -> dict[Key, Tally]:
@@ -113,6 +194,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
         (trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp, often)
     )
 
+    keep = moves_of(arch.period)
     sites: Integer = len(trace.sites)
     nothing = np.zeros((max(64, sites + REQUESTS), ENTRY), np.int64)
     tables = {0: (nothing, sites)}
@@ -121,7 +203,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
         thread = get_ident()
         entries, used = tables.get(thread) or (nothing.copy(), sites)
         while first < last:
-            reached, used = _tally(columns, first, last, table, rule, used, entries)
+            reached, used = _tally(columns, first, last, table, rule, READ, keep, used, entries)
             first = int(reached)
             if first < last:
                 entries = np.concatenate([entries, np.zeros_like(entries)])
@@ -129,6 +211,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
 
     spread(work, n, workers=workers)
     found = np.concatenate([entries[entries[:, KIND] > 0] for entries, _ in tables.values()])
+    found[:, REQUEST : IDEALS + 1] += found[:, ONE:] * found[:, AGAIN, None]
     # Entries of a key stand together, the one with its worst request first.
     found = found[np.lexsort([sign * found[:, field] for sign, field in ORDER])]
     keys = found[:, (SITE_OF, KIND)]
