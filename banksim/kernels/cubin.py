@@ -47,15 +47,11 @@ def decode(cubin: bytes, ptx: str = "kernel.ptx", slot: int | None = None) -> Ma
 @functools.lru_cache(64)
 def _decode(cubin: bytes, ptx: str, slot: int | None) -> Kernels:
     place = kept_as(cubin, slot)
-    packed = cache.get(place) or kept(cubin, slot, place)
+    packed = cache.get(place)
+    if packed is None:
+        packed = pack(kernels(cubin, slot))
+        cache.put(place, packed)
     return unpack(packed, cubin, {PTX_FILE: ptx})
-
-
-def kept(cubin: bytes, slot: int | None, place: str, listing: Listing | None = None) -> bytes:
-    """The kernels of a cubin, kept in the user's cache at `place`. `listing`: nvdisasm's, if known."""
-    packed = pack(kernels(cubin, slot, listing))
-    cache.put(place, packed)
-    return packed
 
 
 def kept_as(cubin: bytes, slot: int | None) -> str:
@@ -64,20 +60,18 @@ def kept_as(cubin: bytes, slot: int | None) -> str:
 
 
 def decode_ahead(cubins: Iterable[bytes]) -> None:
-    """Decode cubins into the user's cache, where `decode` finds them: nvdisasm, which takes longer to start than to
-    list most kernels, lists them together. Those that it does not take are left to `decode`."""
+    """Have nvdisasm, which takes longer to start than to list most kernels, list cubins together. The listings go into
+    the user's cache, where `decode` finds them. Those that it does not take are left to `decode`."""
     groups: dict[bytes, dict[str, Elf]] = {}
     for cubin in dict.fromkeys(cubins):
         with suppress(BanksimError):
-            place = kept_as(cubin, None)
-            if cache.get(place) is None and not (elf := Elf(cubin)).relocatable:
-                groups.setdefault(alike(elf), {})[place] = elf
+            if cache.get(kept_as(cubin, None)) is None and not (elf := Elf(cubin)).relocatable:
+                key = disassembly.kept_as(elf)
+                if key and cache.get(key) is None:
+                    groups.setdefault(alike(elf), {})[key] = elf
     for group in groups.values():
         with suppress(BanksimError):
-            listings = disassembly.disassemble_all([*group.values()])
-            for (place, elf), listing in zip(group.items(), listings, strict=True):
-                with suppress(BanksimError):
-                    kept(elf.data, None, place, listing)
+            disassembly.list_ahead(group)
 
 
 @functools.cache
@@ -93,24 +87,24 @@ def entry_names(cubin: bytes) -> list[str]:
     return Elf(cubin).entries
 
 
-def kernels(cubin: bytes, slot: int | None = None, listing: Listing | None = None) -> list[Kernel]:
+def kernels(cubin: bytes, slot: int | None = None) -> list[Kernel]:
     """Every kernel of a cubin, read from it. InputError where its parts do not fit together."""
     try:
-        return read(cubin, slot, listing)
+        return read(cubin, slot)
     except (struct.error, LookupError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, BanksimError):
             raise
         raise InputError(f"a damaged cubin: {first_line(error)}") from error
 
 
-def read(cubin: bytes, slot: int | None, listing: Listing | None) -> list[Kernel]:
+def read(cubin: bytes, slot: int | None) -> list[Kernel]:
     elf = Elf(cubin)
     if elf.relocatable:
         elf = Elf(link([cubin], elf.arch))
     entries = elf.entries
     if not entries:
         return []
-    code = disassembly.disassemble(elf) if listing is None else listing
+    code = disassembly.disassemble(elf)
     missing = [name for name in entries if name not in code]
     if missing:
         raise InputError(f"nvdisasm lists no code for {missing[0]}")

@@ -10,7 +10,7 @@ import re
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +59,8 @@ LINE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 """What a listing says: where the code of a function begins, that a place has a name, an instruction."""
+SECTION = re.compile(rb'^(?=[ \t]*\.section\s+"?\.text\.[^",\n]*' + MARK.pattern + b")", re.MULTILINE)
+"""Where the code of a function begins in the listing of a merged file, and the number of its cubin."""
 NAMED = re.compile(r"`\(([^()]*)\)|[^\s()]+ \+ (\.L\w+)@srel")
 """How an operand names a place or a function; and a place in what a linker fills, behind the name of some function."""
 
@@ -85,13 +87,16 @@ def kept_as(elf: Elf) -> str | None:
         return None
 
 
-def disassemble_all(cubins: Sequence[Elf]) -> list[Listing]:
-    """The listings of cubins that are `alike`, from one start of nvdisasm."""
-    found: list[Listing] = [{} for _ in cubins]
-    for function, code in listing(printed(merged(cubins))).items():
-        name, number, _ = MARK.split(function)
-        found[int(number)][name] = [one._replace(operands=MARK.sub("", one.operands)) for one in code]
-    return found
+def list_ahead(cubins: Mapping[str, Elf]) -> None:
+    """Put the listings of cubins that are `alike` into the user's cache, from one start of nvdisasm. They are given by
+    their names there (`kept_as`)."""
+    texts: list[list[bytes]] = [[] for _ in cubins]
+    _, *parts = SECTION.split(printed(merged([*cubins.values()])))
+    for number, text in zip(parts[::2], parts[1::2], strict=True):
+        texts[int(number)].append(MARK.sub(b"", text))
+    for (key, elf), listed in zip(cubins.items(), texts, strict=True):
+        if len(listed) == sum(name.startswith(".text.") for name in elf.sections):
+            cache.put(key, zlib.compress(b"".join(listed), 1))
 
 
 def printed(cubin: bytes) -> bytes:

@@ -12,7 +12,7 @@ CODE = 6
 """Flags of a section with code: in memory, executable."""
 GLOBAL = 1 << 4
 """The binding of a symbol."""
-MARK = re.compile(r"#(\d+)#")
+MARK = re.compile(rb"#(\d+)#")
 """Follows each name of the cubin of that number; no name in PTX has this letter."""
 
 

@@ -1,6 +1,5 @@
 """Cubins of known kernels: what is found in them, checked against the sources and against other readers."""
 
-import functools
 import re
 import subprocess
 from collections import Counter
@@ -24,61 +23,16 @@ from banksim.kernels.elf import Elf
 from banksim.kernels.kernel import BYTES, Kernel
 from banksim.kernels.load import load
 from banksim.system import cache
+from helpers.known_sources import listed, made
 from helpers.places import H200, KERNELS, written_to
+
+pytestmark = pytest.mark.usefixtures("by_nvrtc", "listed_once")
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 
 
-SMALL = """
-extern __shared__ int dynamic[];
-__global__ void windows(int* a, int n) {
-    int l[40];
-    for (int i = 0; i < n; i++) l[i] = a[i];
-    int *p = n > 3 ? l : a, *q = n > 2 ? dynamic : a;
-    p[n] = q[n] = 4;
-    a[3] = l[a[2]];
-}
-struct S { int a[8]; };
-__global__ void parameters(const __grid_constant__ S s, int* o, int i) {
-    const int* p = i > 2 ? s.a : o;
-    o[0] = p[i];
-}
-#include <cstdio>
-__global__ void calls_the_driver(int* a) { printf("%d", a[0]); free(malloc(a[1])); }
-#if __CUDA_ARCH__ >= 900
-__global__ void __block_size__((32, 4, 2)) fixed(int* a) { a[0] = 1; }
-#endif
-"""
-DECODED = {
-    "sm_75": ("calls.cu", "small"),
-    "sm_80": ("calls.cu", "small", "inlined.cu"),
-    "sm_90": ("calls.cu", "small", "inlined.cu", "forms.cu", "whole.cu"),
-    "sm_120": ("calls.cu", "small", "inlined.cu", "forms.cu"),
-}
-"""The sources whose kernels tests look at, by architecture."""
-
-
-BY_NVCC = {"forms.cu", "whole.cu", "separate.cu"}
-"""The others NVRTC compiles, in a tenth of the time."""
-
-
-@functools.cache
-def made(source: str, arch: str = "sm_90", relocatable: bool = False) -> bytes:
-    content = SMALL if source == "small" else KERNELS / source
-    with pytest.MonkeyPatch.context() as patch:
-        if source not in BY_NVCC:
-            patch.setattr(tools, "host_compiler", lambda: None)
-        return compile_cuda(content, arch, ["OFFSET=3"], std="c++17", relocatable=relocatable)
-
-
-@functools.cache
-def decoded(arch: str) -> None:
-    """Decode all of an architecture with one start of nvdisasm."""
-    cubin.decode_ahead(made(source, arch) for source in DECODED[arch])
-
-
 def kernel(source: str, name: str, arch: str = "sm_90", relocatable: bool = False) -> Kernel:
-    decoded(arch)
+    listed(arch)
     kernels = cubin.decode(made(source, arch, relocatable))
     return next(kernels[symbol] for symbol in kernels if demangling.plain_name(symbol) == name)
 
@@ -114,13 +68,14 @@ def test_elf_file_is_read_as_pyelftools_reads_it(arch: str, relocatable: bool) -
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_architecture_and_kernels(arch: str) -> None:
-    decoded(arch)
+    listed(arch)
     kernels = cubin.decode(made("calls.cu", arch))
     assert {k.arch for k in kernels.values()} == {arch}
     assert {k.plain_name for k in kernels.values()} == {"recursion", "pointers", "jump_table", "addresses", "quotient"}
 
 
 def test_each_name_is_taken_apart_once_however_many_instructions_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed("sm_90")
     read, head = list[str](), demangling.head
     monkeypatch.setattr(demangling, "head", lambda text: read.append(text) or head(text))
     for one in (demangling.plain_name, demangling.readable, demangling.function_name, cubin.shown):
@@ -361,7 +316,7 @@ def printed_lines(data: bytes, folder: Path) -> dict[tuple[str, int], list[tuple
     ("source", "arch"), [("inlined.cu", "sm_90"), ("calls.cu", "sm_120"), ("forms.cu", "sm_90"), ("forms.cu", "sm_120")]
 )
 def test_lines_and_inlined_calls_are_what_nvdisasm_prints(source: str, arch: str, tmp_path: Path) -> None:
-    decoded(arch)
+    listed(arch)
     data = made(source, arch)
     printed = printed_lines(data, tmp_path)
     compared = 0
@@ -411,6 +366,7 @@ def test_ptx_that_names_no_source_has_lines_of_its_own() -> None:
 # ---- the stored form
 @pytest.mark.parametrize(("source", "relocatable"), [("calls.cu", False), ("separate.cu", True), ("inlined.cu", False)])
 def test_stored_kernels_come_back_equal(source: str, relocatable: bool) -> None:
+    listed("sm_90")
     data = made(source, "sm_90", relocatable)
     read = cubin.kernels(data)
     restored = unpack(pack(read), data, {})
@@ -428,18 +384,17 @@ def test_cubins_are_listed_together_as_alone(tmp_path: Path, monkeypatch: pytest
     """With equal names, relocations, and code of several architectures and flags; a damaged one is left to `decode`."""
     recorded = [(H200 / f"{name}.cubin").read_bytes() for name in ("order", "warpgroup_products")]
     cubins = [made("calls.cu"), made("inlined.cu"), made("inlined.cu", "sm_80"), made("whole.cu"), *recorded]
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "alone"))
     alone = [cubin.kernels(data) for data in cubins]
-    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
-    cubin._decode.cache_clear()
-    listed = disassembly.printed
+    monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / "together"))
+    print_listing = disassembly.printed
     started: list[int] = []
-    monkeypatch.setattr(disassembly, "printed", lambda data: started.append(len(data)) or listed(data))
+    monkeypatch.setattr(disassembly, "printed", lambda data: started.append(len(data)) or print_listing(data))
     cubin.decode_ahead([cubins[0][:4000], *cubins])
+    together = [cubin.kernels(data) for data in cubins]
     assert len(started) == 2
-    monkeypatch.setattr(cubin.disassembly, "disassemble", lambda data: pytest.fail("disassembled again"))
-    for data, kernels in zip(cubins, alone, strict=True):
-        assert pack(kernels) == pack(cubin.decode(data).values())
-    cubin._decode.cache_clear()
+    for one, other in zip(together, alone, strict=True):
+        assert pack(one) == pack(other)
 
 
 def test_decoded_once_in_a_process_and_once_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from banksim.errors import InputError
 from banksim.kernels import disassembly
-from banksim.kernels.compilers import compile_cuda
 from banksim.kernels.cubin import decode
 from banksim.kernels.cubin import kernels as read_anew
 from banksim.kernels.kernel import Instruction, Kernel, Operand
-from helpers.places import KERNELS
+from helpers.known_sources import DIVISORS, listed, made
 
 
 def imm(number: int, text: str) -> Operand:
@@ -138,7 +137,7 @@ def test_what_is_printed_is_read_line_by_line() -> None:
 
 
 def test_code_that_is_not_listed_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    cubin = compile_cuda("__global__ void k(int *a) { a[0] = 1; }")
+    cubin = made("divisions", "sm_75")
     text = disassembly.printed(cubin)
     monkeypatch.setattr(disassembly, "kept_as", lambda elf: None)
     monkeypatch.setattr(disassembly, "printed", lambda data: text.replace(b"/*0010*/", b"{*0010*/"))
@@ -193,8 +192,8 @@ def test_places_in_the_code_and_symbols_are_settled(opcode: str, texts: list[str
 # ---- whole kernels
 @functools.cache
 def kernels(source: str, arch: str) -> tuple[Kernel, ...]:
-    """With the options of test_cubin.py, which finds in the cache what this compiled, or the other way round."""
-    return tuple(decode(compile_cuda(KERNELS / source, arch, ["OFFSET=3"], std="c++17")).values())
+    listed(arch)
+    return tuple(decode(made(source, arch)).values())
 
 
 def instructions(source: str, arch: str) -> Iterator[Instruction]:
@@ -249,15 +248,11 @@ def test_nans_keep_the_bits_that_nvdisasm_does_not_print() -> None:
     assert {0x7FF80000, 0xFFF80000, 0xFFC00000} <= found
 
 
-DIVISORS = {"root": 1.4142135623730951, "negative": -3.0, "large": 1e300, "small": 2.5e-200}
-
-
 @pytest.mark.parametrize("name", DIVISORS)
 def test_the_upper_word_of_a_double_is_taken_as_such(name: str) -> None:
     """A division by a constant begins with MUFU.RCP64H of its upper word, which nvdisasm prints as a double."""
-    divisions = (f"void {name}(double *x) {{ *x /= {divisor!r}; }}" for name, divisor in DIVISORS.items())
-    kernels = decode(compile_cuda("\n".join(f'extern "C" __global__ {one}' for one in divisions), "sm_90"))
-    words = {i.operands[1].number for i in kernels[name].instructions if i.opcode == "MUFU.RCP64H"}
+    (kernel,) = (kernel for kernel in kernels("divisions", "sm_90") if kernel.name == name)
+    words = {i.operands[1].number for i in kernel.instructions if i.opcode == "MUFU.RCP64H"}
     assert int.from_bytes(struct.pack("<d", DIVISORS[name])[4:], "little") in words
 
 
