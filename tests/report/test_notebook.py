@@ -19,6 +19,8 @@ from banksim.runs.outcome import Run
 from helpers.html_page import Page
 from helpers.places import written_to
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """\
 __global__ void transpose(float *out, const float *in) {
     __shared__ float tile[32][32];

@@ -19,6 +19,8 @@ from helpers.commands import err_of, out_of
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 SOURCE = """\
 extern "C" __global__ void copy(float* out, const float* in, unsigned n) {
     __shared__ float s[256];
