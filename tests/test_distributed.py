@@ -24,8 +24,10 @@ from banksim.errors import BanksimError, InputError
 from banksim.storage import open_trace, parquet, write_trace
 from banksim.system import processes
 from helpers.commands import err_of, out_of
+from helpers.dask_cluster import quiet_cluster
 from helpers.fixtures import Patch, Said
 from helpers.places import EXAMPLES
+from helpers.tasks import deadly, failing
 from helpers.traces import random_trace
 
 RULES = ["kepler-4", "tesla", "sm_90"]
@@ -46,7 +48,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with quiet_cluster() as cluster:
         yield cluster
 
 
@@ -77,7 +79,7 @@ def test_the_command_gives_the_same_bytes_for_any_number_of_workers(
 
 def test_a_killed_worker_loses_nothing(trace: Path) -> None:
     """One of two workers is killed when a quarter of the work is done, while it holds results and a task."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with quiet_cluster() as cluster:
         victims = [worker.process.process.pid for worker in cluster.workers.values()]
         done = killed = 0
 
@@ -131,28 +133,10 @@ def test_a_task_that_kills_every_worker_is_an_error() -> None:
         outcomes[3].result()
 
 
-def deadly(shared: int, number: int) -> int:
-    print("this is no result")
-    if number == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return shared + number
-
-
 def test_an_error_of_a_task_comes_back() -> None:
     [(_, outcome)] = processes.spread(failing, None, [(1,)], 1, "t")
     with pytest.raises(RuntimeError, match="OddError: 1 and 2"):
         outcome.result()
-
-
-class OddError(Exception):
-    """Cannot be made from its text alone, as pickle does."""
-
-    def __init__(self, a: int, b: int) -> None:
-        super().__init__(f"{a} and {b}")
-
-
-def failing(shared: None, number: int) -> None:
-    raise OddError(number, 2)
 
 
 def test_no_process_outlives_an_interruption(trace: Path, monkeypatch: Patch) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from hypothesis import given
 from hypothesis import strategies as st
 from recursion import scripts
@@ -24,6 +24,7 @@ from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.launch import Buffer
 from banksim.machine.separate_blocks import Together, effect
 from helpers.commands import err_of
+from helpers.dask_cluster import quiet_cluster
 from helpers.numba_kernels import collatz, histogram, random, transpose
 from helpers.places import EXAMPLES
 from helpers.recordings import kernels as recorded_kernels
@@ -54,8 +55,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with quiet_cluster() as cluster, Client(cluster) as client:
         yield client
 
 
@@ -147,8 +147,7 @@ def test_a_launch_that_all_workers_lost_is_sent_again() -> None:
     """The only worker is killed, and with it the memory that the launch begins with."""
     out = np.zeros((256, 256), np.float32)
     wanted = random("float32", 256, 256)
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with quiet_cluster(1) as cluster, Client(cluster) as client:
         [worker] = cluster.workers.values()
         victims = [worker.process.process.pid]
 
