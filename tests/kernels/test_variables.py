@@ -9,8 +9,8 @@ import pytest
 import banksim
 from banksim import distributed
 from banksim.errors import InputError
-from banksim.kernels.compilers import assemble
-from banksim.kernels.cubin import decode
+from banksim.kernels.compilers import assemble, compile_cuda
+from banksim.kernels.cubin import decode, decode_ahead
 from helpers.commands import err_of, out_of
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -31,11 +31,27 @@ extern "C" __global__ void pointed(int *out, int n) { out[threadIdx.x] = place()
 """
 
 
+SIZE = {"sm_75": 4096, "sm_90": 16384, "sm_100": 16384}
+"""Bytes of the largest parameter, by architecture."""
+
+
+def large(arch: str) -> str:
+    """PTX of a kernel with such a parameter."""
+    return f""".version 9.0
+        .target {arch}
+        .address_size 64
+        .visible .entry k(.param .u16 n, .param .align 64 .b8 map[{SIZE[arch]}], .param .u64 out) {{
+            .reg .b64 a; .reg .b32 v;
+            ld.param.u64 a, [out]; ld.param.u32 v, [map+{SIZE[arch] - 4}]; st.global.u32 [a], v; ret; }}"""
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """In one place for all tests: nvcc compiles it once for each architecture."""
     path = tmp_path_factory.mktemp("variables") / "conv.cu"
     path.write_text(SOURCE.replace("deep::unread[0] == 77 && out == in ? deep::unread[1] : 0", "0"))
+    for arch in SIZE:
+        decode_ahead([compile_cuda(path, arch), assemble(large(arch), arch)])
     return path
 
 
@@ -163,22 +179,13 @@ def test_constant_arrays_of_numba_are_initialised(tmp_path: Path) -> None:
 
 
 # ---- parameters
-@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
+@pytest.mark.parametrize("arch", SIZE)
 def test_parameters_of_kernels_with_large_ones(arch: str) -> None:
     """Such kernels list their parameters by an attribute of its own; one of them may be as large as this."""
-    ptx = f""".version 9.0
-        .target {arch}
-        .address_size 64
-        .visible .entry k(.param .u16 n, .param .align 64 .b8 map[{SIZE[arch]}], .param .u64 out) {{
-            .reg .b64 a; .reg .b32 v;
-            ld.param.u64 a, [out]; ld.param.u32 v, [map+{SIZE[arch] - 4}]; st.global.u32 [a], v; ret; }}"""
-    kernel = decode(assemble(ptx, arch))["k"]
+    kernel = decode(assemble(large(arch), arch))["k"]
     assert [(p.ordinal, p.size) for p in kernel.parameters] == [(0, 2), (1, SIZE[arch]), (2, 8)]
     assert kernel.parameters[2].offset == kernel.parameters[1].offset + SIZE[arch]
     assert (kernel.parameter_base + kernel.parameters[1].offset) % 64 == 0
     content, out = np.arange(SIZE[arch] // 4, dtype=np.int32), np.zeros(1, np.int32)
     banksim.run(kernel, 1, 1, [1, content.tobytes(), out])
     assert out[0] == SIZE[arch] // 4 - 1
-
-
-SIZE = {"sm_75": 4096, "sm_90": 16384, "sm_100": 16384}

@@ -7,6 +7,8 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from banksim.kernels.compilers import assemble
+from banksim.kernels.cubin import decode_ahead
 from helpers.places import written_to
 
 PTX = """
@@ -55,6 +57,12 @@ WIDE = """
     add.u32 %v, %v, %at;
 """
 """The sum of the first four words of each thread's array."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listed() -> None:
+    """With one start of nvdisasm."""
+    decode_ahead(assemble(PTX.format(access=access)) for access in (*ACCESSES.values(), WIDE))
 
 
 def run(access: str, window: int, engine: str, folder: Path) -> list[np.ndarray]:

@@ -19,7 +19,7 @@ from banksim.advise.kernels.cuda_source import CudaSource, cuda_arrays
 from banksim.advise.kernels.measure import Bench, Measured
 from banksim.advise.kernels.numba_source import NumbaReader, NumbaSource
 from banksim.advise.kernels.search import Search, Tried
-from banksim.advise.kernels.source_layouts import groups, padded
+from banksim.advise.kernels.source_layouts import groups, padded, paddings
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
 from banksim.kernels import disassembly
@@ -399,7 +399,10 @@ def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
         }
         """
     )
-    advice = advise_kernel(CudaSource(file, "flat"), 1, 32, [np.zeros(32, np.float32)])
+    source = CudaSource(file, "flat")
+    (array,) = source.declared
+    source.ahead(sources.rewritten(source.content, changes) for changes in ([], *([one] for one in paddings(array))))
+    advice = advise_kernel(source, 1, 32, [np.zeros(32, np.float32)])
     assert {one.refused for one in advice.tried} == {"the results differ"}
     assert advice.verdict == "No layout pays: every one that was tried is refused."
     assert advice.notes == ("tile can only have longer rows: line 3 keeps the address of an element",)

@@ -173,10 +173,15 @@ ACROSS = [
 ]
 
 
+ROWS = Form("f32", "f16", "f16", 64)
+COLUMNS = Form("f32", "f16", "f16", 64, across=(1, 1))
+ONE_ACROSS = [Form("f32", "bf16", "bf16", 16, across=across) for across in ((1, 0), (0, 1))]
+
+
 @ENGINES
 @pytest.mark.parametrize("layout", ALONG, ids=str)
 def test_rows_along_k(layout: Layout, engine: str) -> None:
-    conflicts = check(Form("f32", "f16", "f16", 64), (layout, layout), engine)
+    conflicts = check(ROWS, (layout, layout), engine)
     [site] = [s for s in conflicts.sites if s.op == "wgmma"]
     assert (site.transactions, site.ideal, site.status) == (32, 32, "measured"), "(A + B) / 128 bytes"
 
@@ -184,16 +189,16 @@ def test_rows_along_k(layout: Layout, engine: str) -> None:
 @ENGINES
 @pytest.mark.parametrize("layout", ACROSS, ids=str)
 def test_rows_across(layout: Layout, engine: str) -> None:
-    conflicts = check(Form("f32", "f16", "f16", 64, across=(1, 1)), (layout, layout), engine)
+    conflicts = check(COLUMNS, (layout, layout), engine)
     [site] = [s for s in conflicts.sites if s.op == "wgmma"]
     assert (site.transactions, site.ideal) == (32, 32)
 
 
 @ENGINES
-@pytest.mark.parametrize("across", [(1, 0), (0, 1)])
-def test_one_of_them_across(across: tuple[int, int], engine: str) -> None:
-    first, second = (ACROSS[4] if one else ALONG[3] for one in across)
-    check(Form("f32", "bf16", "bf16", 16, across=across), (first, second), engine)
+@pytest.mark.parametrize("form", ONE_ACROSS, ids=lambda form: str(form.across))
+def test_one_of_them_across(form: Form, engine: str) -> None:
+    first, second = (ACROSS[4] if one else ALONG[3] for one in form.across)
+    check(form, (first, second), engine)
 
 
 FORMS = [
@@ -214,7 +219,7 @@ FORMS = [
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
     """The kernels of all forms, with one start of nvdisasm."""
-    decode_ahead(assemble(ptx(form), "sm_90a") for form in FORMS)
+    decode_ahead(assemble(ptx(form), "sm_90a") for form in (*FORMS, ROWS, COLUMNS, *ONE_ACROSS))
 
 
 @ENGINES
