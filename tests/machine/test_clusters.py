@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import banksim
 from banksim.errors import Fault, InputError
 from banksim.runs.programs.statuses import LAUNCH_FAILED, status_of
 from helpers.commands import err_of, out_of
+from helpers.known_sources import kept
 from helpers.operations import ENGINES
 from helpers.places import KERNELS, loaded
 
@@ -99,10 +99,7 @@ def test_operations_of_ptx(engine: str, cluster: int | None) -> None:
         np.testing.assert_array_equal(own[3:], [np.full(32, 77), np.maximum(mine + 1, 2000), np.full(32, rank + 5)])
 
 
-@ENGINES
-def test_threads_that_arrive_and_leave_do_not_stand_for_others(engine: str, tmp_path: Path) -> None:
-    (tmp_path / "leave.cu").write_text(
-        """#include <cooperative_groups.h>
+LEAVING = """#include <cooperative_groups.h>
 __global__ void k(int* out, unsigned n) {
     __shared__ int mine[64];
     auto cluster = cooperative_groups::this_cluster();
@@ -117,9 +114,12 @@ __global__ void k(int* out, unsigned n) {
     asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
 }
 """
-    )
+
+
+@ENGINES
+def test_threads_that_arrive_and_leave_do_not_stand_for_others(engine: str) -> None:
     out = np.zeros(128, np.int32)
-    banksim.run(banksim.load(tmp_path / "leave.cu")["k"], 2, 192, [out, np.uint32(2000)], cluster=2, engine=engine)
+    banksim.run(banksim.load(kept(LEAVING))["k"], 2, 192, [out, np.uint32(2000)], cluster=2, engine=engine)
     assert (out >= 0).all()
 
 

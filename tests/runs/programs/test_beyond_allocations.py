@@ -10,6 +10,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.machine.llvm import workers
 from helpers.commands import reported
+from helpers.fixtures import source_file
 from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
@@ -50,13 +51,16 @@ def test_a_program_goes_on_where_a_gpu_lets_it_and_is_told(tmp_path: Path, capfd
     assert report["out_of_bounds"] == told
 
 
+one = source_file(
+    "one.cu",
+    "__global__ void k(int *p) { p[10] = 1; }\n"
+    "int main() { int *p; cudaMalloc(&p, 40); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }\n",
+)
+
+
 @pytest.mark.parametrize(("options", "status"), [((), 0), (("--check", "races"), 1)])
-def test_a_check_makes_it_the_exit_status(options: tuple[str, ...], status: int, tmp_path: Path) -> None:
-    (tmp_path / "one.cu").write_text(
-        "__global__ void k(int *p) { p[10] = 1; }\n"
-        "int main() { int *p; cudaMalloc(&p, 40); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }\n"
-    )
-    assert main(["run", *options, "--output", str(tmp_path / "report"), str(tmp_path / "one.cu")]) == status
+def test_a_check_makes_it_the_exit_status(options: tuple[str, ...], status: int, one: Path, tmp_path: Path) -> None:
+    assert main(["run", *options, "--output", str(tmp_path / "report"), str(one)]) == status
 
 
 def test_the_first_block_that_strayed_is_told_whichever_ran_first(
