@@ -63,7 +63,8 @@ def test_every_program_is_run() -> None:
 
 @pytest.mark.parametrize("name", SAID)
 def test_an_unchanged_program_gets_right_results(name: str, tmp_path: Path, capsys: Said) -> None:
-    status, report = reported(tmp_path, PROGRAMS / f"{name}.py")
+    """On an architecture whose code nvdisasm lists in two thirds of the time; others run on the default one."""
+    status, report = reported(tmp_path, "--arch", "sm_80", PROGRAMS / f"{name}.py")
     said = capsys.readouterr().out
     assert SAID[name] in said
     assert (status, report["status"]) == (0, 0)
@@ -274,12 +275,12 @@ def test_wrong_use_is_one_line(words: list[str], complaint: str, capsys: Said) -
 PROBE = """
 import json, sys
 import helper
-from numba import cuda
 main = sys.modules["__main__"]
 names = ("__name__", "__file__", "__package__", "__doc__")
 print(json.dumps([sys.argv, sys.path[0], [main.__dict__.get(n) for n in names], helper.__file__]))
 if "kernel" in sys.argv:
     import numpy as np
+    from numba import cuda
     x = np.zeros(64)
     @cuda.jit
     def count(x):
