@@ -16,6 +16,8 @@ from banksim.report.github import github
 from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 RACE = """\
 #include <cstdio>
 __global__ void race(float *out, int n) {

@@ -13,6 +13,8 @@ from banksim.version import VERSION
 from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA, written_to
 
+pytestmark = pytest.mark.usefixtures("by_nvrtc")
+
 KERNEL = """\
 __global__ void column(float *out) {
     __shared__ float tile[32][32];
