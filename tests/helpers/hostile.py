@@ -125,6 +125,7 @@ def vectors() -> Iterator[list[int]]:
 # ---- memory that ends where it ends
 PAGE = mmap.PAGESIZE
 KEPT: list[mmap.mmap] = []
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def guarded(kind: np.dtype, count: int, behind: bool = True) -> Any:
@@ -135,7 +136,7 @@ def guarded(kind: np.dtype, count: int, behind: bool = True) -> Any:
     KEPT.append(memory)
     raw = np.frombuffer(memory, np.uint8)
     for page in (0, pages + 1):
-        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(raw.ctypes.data + page * PAGE), PAGE, 0):
+        if LIBC.mprotect(ctypes.c_void_p(raw.ctypes.data + page * PAGE), PAGE, 0):
             raise OSError(ctypes.get_errno(), "mprotect")
     start = (pages + 1) * PAGE - size if behind else PAGE
     return raw[start : start + kind.itemsize * count].view(kind)

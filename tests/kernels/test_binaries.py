@@ -46,17 +46,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-GENERATED = [
-    f"-gencode=arch=compute_{virtual},code={code}"
-    for virtual, code in ((80, "sm_80"), (90, "sm_90"), (75, "compute_75"))
-]
+def generated(**virtual: int) -> list[str]:
+    """Options for the code of each architecture by the virtual one that it is made from."""
+    return [f"-gencode=arch=compute_{number},code={code}" for code, number in virtual.items()]
 
 
-def compiled(folder: Path, name: str, *options: str) -> Path:
-    """What nvcc makes of the source, once: cubins for sm_80 and sm_90, and PTX for sm_75."""
+GENERATED = generated(sm_80=80, sm_90=90, compute_75=75)
+
+
+def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
+    """What nvcc makes of a source, once."""
     if not (folder / name).is_file():
-        source = "app.o" if name == "app" else "app.cu"
-        tools.run("nvcc", ["-lineinfo", "-w", *GENERATED, *options, source, "-o", name], folder, source)
+        tools.run("nvcc", ["-lineinfo", "-w", *options, source, "-o", name], folder, source)
     return folder / name
 
 
@@ -69,12 +70,15 @@ def reversed_by(path: Path, arch: str = "sm_90") -> Any:
 
 
 def packed(folder: Path, mode: str) -> Path:
-    return compiled(folder, f"{mode}.fatbin", "-fatbin", f"--compress-mode={mode}")
+    """Cubins for sm_80 and sm_90, and PTX for sm_75, all from PTX that is compiled once."""
+    compiled(folder, "app.ptx", "app.cu", "-ptx", "-arch=compute_75")
+    codes = generated(sm_80=75, sm_90=75, compute_75=75)
+    return compiled(folder, f"{mode}.fatbin", "app.ptx", *codes, "-fatbin", f"--compress-mode={mode}")
 
 
 @pytest.mark.parametrize("kind", ["size", "speed", "default", "object"])
 def test_kernels_of_what_nvcc_makes(folder: Path, kind: str) -> None:
-    path = compiled(folder, "app.o", "-c") if kind == "object" else packed(folder, kind)
+    path = compiled(folder, "app.o", "app.cu", *GENERATED, "-c") if kind == "object" else packed(folder, kind)
     assert sorted(banksim.load(path)) == ["_Z5shiftILi3EEvPi", "_Z7reversePff"]
     done = reversed_by(path)
     assert done.kernel.arch == "sm_90"
@@ -87,8 +91,8 @@ def test_kernels_of_what_nvcc_makes(folder: Path, kind: str) -> None:
 def test_kernels_of_a_linked_program_by_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from banksim.__main__ import main
 
-    compiled(folder, "app.o", "-c")
-    path = compiled(folder, "app", "-L", str(tools.roots()[0] / "lib"))
+    compiled(folder, "app.o", "app.cu", *GENERATED, "-c")
+    path = compiled(folder, "app", "app.o", *GENERATED, "-L", str(tools.roots()[0] / "lib"))
     command = ["kernel", f"{path}:reverse", "--block", "64", "--arg", "float32[64]=arange", "--arg", "float32=2"]
     assert "reverse: bank conflicts on sm_90" in out_of(capsys, command)
     assert main([*command, "--arch", "kepler-4,sm_80", "--sass"]) == 0
