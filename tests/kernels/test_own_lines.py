@@ -47,20 +47,10 @@ def test_faults(name: str, said: str) -> None:
     assert "site-packages" not in str(found.value)
 
 
-def test_a_fault_names_the_place_in_the_library_too(tmp_path: Path) -> None:
-    file = tmp_path / "scan.cu"
-    file.write_text(
-        "#include <cub/block/block_scan.cuh>\n"
-        "__global__ void scan(int* out) {\n"
-        "    extern __shared__ char memory[];\n"
-        "    typedef cub::BlockScan<int, 64, cub::BLOCK_SCAN_RAKING> Scan;\n"
-        "    int n = threadIdx.x;\n"
-        "    Scan(*(Scan::TempStorage*)memory).InclusiveSum(n, n);\n"
-        "    out[threadIdx.x] = n;\n"
-        "}\n"
-    )
-    with pytest.raises(Fault, match=rf"at {file}:6 \(SASS .*\) \(inside \w+\.cuh:\d+\), block"):
-        banksim.run(banksim.load(file)["scan"], 1, 64, [np.zeros(64, np.int32)])
+def test_a_fault_names_the_place_in_the_library_too() -> None:
+    line = here(" without memory", SCAN)
+    with pytest.raises(Fault, match=rf"at {SCAN}:{line} \(SASS .*\) \(inside \w+\.cuh:\d+\), block"):
+        banksim.run(banksim.load(SCAN)["without_memory"], 1, 64, [np.zeros(64, np.int32)])
 
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
