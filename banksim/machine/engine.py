@@ -100,9 +100,13 @@ class Engine(ABC):
         if o.kind in ("imm", "float"):
             return self.const(float(o.text), 64)
         v = self.as_float(self.const(0, 64) if o.is_zero else self.long_of(self.raw(o), self.raw(o, word=1)))
+        return self.marked(v, o)
+
+    def marked(self, v: Value, o: Operand) -> Value:
+        """A double with the marks of sign of its operand; the text of an immediate has its own."""
         if o.absolute:
             v = self.absolute(v)
-        return -v if o.negative else v
+        return -v if o.negative and o.kind not in ("imm", "float") else v
 
     def predicate(self, o: Operand) -> Value:
         """A predicate operand as bool, its ! applied; PT is true."""
@@ -202,6 +206,10 @@ class Engine(ABC):
     @abstractmethod
     def where(self, condition: Value, a: Value, b: Value) -> Value: ...
 
+    def rarely(self, condition: Value, v: Value, other: Callable[[], Value]) -> Value:
+        """`v`, or where the condition holds, which it seldom does in any lane, `other()`."""
+        return self.where(condition, other(), v)
+
     @abstractmethod
     def absolute(self, v: Value) -> Value: ...
 
@@ -259,7 +267,7 @@ class Engine(ABC):
 
     @abstractmethod
     def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Value]) -> Value:
-        """As `apart`, of a function that makes one u32 of each lane's."""
+        """As `apart`, of a function that makes one value of each lane's, all of the kind of the first."""
 
     @abstractmethod
     def tabulated(

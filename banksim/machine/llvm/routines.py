@@ -50,7 +50,24 @@ class Routines(Arithmetic):
         return self.results(self.routines[name])
 
     def lanewise(self, name: str, function: Callable[..., Value], values: Sequence[Value]) -> Value:
-        return self.apart(name, lambda x, *given: (function(x, *given),), values)[0]
+        given = [v.spread() for v in values]
+
+        def build(*arguments: ir.Value) -> None:
+            made = function(self, *(v.like(a) for v, a in zip(given, arguments, strict=True)))
+            self.e.b.ret(made.spread().ir)
+
+        routine = self.e.outline(name, given[0].ir.type, [v.ir.type for v in given], build)
+        return given[0].like(self.e.b.call(routine, [v.ir for v in given]))
+
+    def rarely(self, condition: Value, v: Value, other: Callable[[], Value]) -> Value:
+        b = self.e.b
+        v, start = v.spread(), b.block
+        with b.if_then(b.not_(self.e.empty(self.e.as_mask(condition.spread().ir))), likely=False):
+            chosen, end = self.where(condition, other(), v).spread(), b.block
+        either = b.phi(v.ir.type)
+        either.add_incoming(v.ir, start)
+        either.add_incoming(chosen.ir, end)
+        return v.like(either)
 
     def tabulated(
         self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]

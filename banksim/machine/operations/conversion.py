@@ -136,7 +136,7 @@ def frnd(x: Engine, i: Instruction) -> None:
     to, source = i.operands
     mode = ROUND[name] if (name := which(i, tuple(ROUND))) else "nearest"
     if "F64" in i.modifiers:
-        return write_double(x, to, x.round(x.float64(source), mode), source)
+        return write_double(x, i, (0,), lambda y, d: (r := y.round(d, mode), y.bits(r)))
     if i.modifiers & {"F16", "BF16"}:
         return x.write(to, finish_half(x, i, x.to_f64(x.round(lower_half(x, i, source), mode))))
     return write_float(x, to, x.round(operand(x, i, source), mode))

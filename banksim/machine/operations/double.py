@@ -1,29 +1,40 @@
 """Operations on float64."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from banksim.kernels.kernel import Instruction, Operand
+from banksim.kernels.kernel import Instruction
 from banksim.machine.engine import Engine, Value
 from banksim.machine.operations.floating import FLOAT_COMPARISONS, float_extremum, holds
 from banksim.machine.operations.rounding import DIRECTIONS, ROUNDINGS, direct, two_sum
 from banksim.machine.operations.table import COMBINATIONS, NAN64, QUIET64, operation, which, write_comparison
 
 
-def with_nan(x: Engine, v: Value, bits: Value, *operands: Operand) -> Value:
-    """`bits`, or where v is a NaN: the first of the operands that is one, made quiet, else the GPU's NaN.
+def write_double(x: Engine, i: Instruction, order: Sequence[int], compute: Callable[..., tuple[Value, Value]]) -> None:
+    """Write what `compute(x, *sources)` makes of doubles: a result, and its bits, rounded as they are to be. Where the
+    result is a NaN: the first of the sources, in this `order`, that is one, made quiet, else the GPU's NaN. A routine
+    does so: LLVM would take long for what each instruction does with NaNs.
 
     Marks of sign on an operand do not change a NaN.
     """
-    nan = x.const(NAN64, 64)
-    for o in reversed(operands):
-        d = x.float64(replace(o, negative=False, absolute=False))
+    to, *sources = i.operands
+
+    def routine(y: Engine, *given: Value) -> Value:
+        result, bits = compute(y, *(y.marked(v, o) for v, o in zip(given, sources, strict=True)))
+        return y.as_float(y.rarely(result != result, bits, lambda: nan_of(y, *(given[n] for n in order))))
+
+    marks = (mark for o in sources for mark in (o.negative, o.absolute, o.kind in ("imm", "float")))
+    name = " ".join(map(str, (i.name, *sorted(i.modifiers), *map(int, marks))))
+    given = [x.float64(replace(o, negative=False, absolute=False)) for o in sources]
+    x.write64(to, x.bits(x.lanewise(name, routine, given)))
+
+
+def nan_of(x: Engine, *operands: Value) -> Value:
+    """The bits of the first NaN of the operands, made quiet; the GPU's NaN where none is one."""
+    nan: Value = x.const(NAN64, 64)
+    for d in reversed(operands):
         nan = x.where(d == d, nan, x.bits(d) | QUIET64)
-    return x.where(v == v, bits, nan)
-
-
-def write_double(x: Engine, to: Operand, v: Value, *operands: Operand) -> None:
-    """Write a result of arithmetic on operands, which are given in the order in which their NaNs win."""
-    x.write64(to, with_nan(x, v, x.bits(v), *operands))
+    return nan
 
 
 def finite(v: Value) -> Value:
@@ -56,14 +67,16 @@ def rounded_sum(x: Engine, direction: str, s: Value, error: Value, a: Value, b: 
 
 @operation("DADD", ROUNDINGS)
 def dadd(x: Engine, i: Instruction) -> None:
-    to, *sources = i.operands
-    a, b = (x.float64(o) for o in sources)
-    s = a + b
     direction = which(i, DIRECTIONS)
-    if not direction:
-        return write_double(x, to, s, *reversed(sources))
-    error = toward_finite(x, s, two_sum(a, b)[1], a, b)
-    return x.write64(to, with_nan(x, s, rounded_sum(x, direction, s, error, a, b), *reversed(sources)))
+
+    def sum_of(y: Engine, a: Value, b: Value) -> tuple[Value, Value]:
+        s = a + b
+        if not direction:
+            return s, y.bits(s)
+        error = toward_finite(y, s, two_sum(a, b)[1], a, b)
+        return s, rounded_sum(y, direction, s, error, a, b)
+
+    write_double(x, i, (1, 0), sum_of)
 
 
 SCALE, TINY, SMALL, NEGLIGIBLE = 2.0**200, 2.0**-900, 2.0**-800, 2.0**-960
@@ -78,14 +91,15 @@ def scaled(x: Engine, a: Value, b: Value, scale: Value) -> tuple[Value, Value]:
 
 @operation("DMUL", ROUNDINGS)
 def dmul(x: Engine, i: Instruction) -> None:
-    to, *sources = i.operands
-    a, b = (x.float64(o) for o in sources)
-    p = a * b
     direction = which(i, DIRECTIONS)
-    if not direction:
-        return write_double(x, to, p, *reversed(sources))
-    error = fused_error(x, p, a, b, x.const(0.0, 64))
-    return x.write64(to, with_nan(x, p, direct(x, direction, p, error), *reversed(sources)))
+
+    def product(y: Engine, a: Value, b: Value) -> tuple[Value, Value]:
+        p = a * b
+        if not direction:
+            return p, y.bits(p)
+        return p, direct(y, direction, p, fused_error(y, p, a, b, y.const(0.0, 64)))
+
+    write_double(x, i, (1, 0), product)
 
 
 def fused_error(x: Engine, r: Value, a: Value, b: Value, c: Value) -> Value:
@@ -105,15 +119,15 @@ def fused_error(x: Engine, r: Value, a: Value, b: Value, c: Value) -> Value:
 
 @operation("DFMA", ROUNDINGS)
 def dfma(x: Engine, i: Instruction) -> None:
-    to, *sources = i.operands
-    a, b, c = (x.float64(o) for o in sources)
-    order = sources[1], sources[2], sources[0]
-    r = x.fma(a, b, c)
     direction = which(i, DIRECTIONS)
-    if not direction:
-        return write_double(x, to, r, *order)
-    error = fused_error(x, r, a, b, c)
-    return x.write64(to, with_nan(x, r, rounded_sum(x, direction, r, error, a * b, c), *order))
+
+    def fused(y: Engine, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
+        r = y.fma(a, b, c)
+        if not direction:
+            return r, y.bits(r)
+        return r, rounded_sum(y, direction, r, fused_error(y, r, a, b, c), a * b, c)
+
+    write_double(x, i, (1, 2, 0), fused)
 
 
 @operation("DSETP", f"MIN MAX {FLOAT_COMPARISONS} {COMBINATIONS}")

@@ -18,8 +18,9 @@ from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Engine, Routine, Value
 from banksim.machine.operations.conversion import EIGHTS, eighth_to_half
+from banksim.machine.operations.double import nan_of
 from banksim.machine.operations.half import BFLOAT16, FLOAT16, SIGN16, from_half, to_half
-from banksim.machine.operations.table import NAN32, NAN64, QUIET64, operation, which
+from banksim.machine.operations.table import NAN32, operation, which
 from banksim.requests.kinds import LANES
 
 Number = tuple[Value, ...]
@@ -325,7 +326,4 @@ def double(x: Engine, n: Number) -> Value:
 def fused(x: Engine, a: Value, b: Value, c: Value) -> Value:
     """a·b + c; a NaN among the operands stays, made quiet: the first of b, c, a, as of DFMA."""
     v = x.fma(a, b, c)
-    nan: Value = x.const(NAN64, 64)
-    for operand in (a, c, b):
-        nan = x.where(operand == operand, nan, x.bits(operand) | QUIET64)
-    return x.as_float(x.where(v == v, x.bits(v), nan))
+    return x.as_float(x.where(v == v, x.bits(v), nan_of(x, b, c, a)))
