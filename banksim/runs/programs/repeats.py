@@ -220,8 +220,8 @@ class Repeats:
         return run
 
     def pays(self, size: int) -> bool:
-        """Whether so many bytes may be looked at now, which costs time."""
-        if size > self.credit * BYTES_PER_SECOND:
+        """Whether so many bytes may be looked at now, which costs time; and kept, as what was looked at is."""
+        if size > min(KEPT, self.credit * BYTES_PER_SECOND):
             return False
         self.credit -= size / BYTES_PER_SECOND
         return True

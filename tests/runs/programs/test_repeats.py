@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from banksim.runs.programs import executable, repeats
+from banksim.runs.programs.contents import Contents
 from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
@@ -203,6 +204,20 @@ def test_what_the_program_sees_without_a_call_is_there(outcome: Callable[..., tu
 
 def test_launches_of_a_program_with_many_allocations_are_not_followed(outcome: Callable[..., tuple[int, int]]) -> None:
     assert outcome(MANY) == (10, 10)
+
+
+def test_memory_too_large_to_be_kept_is_not_copied(outcome: Callable[..., tuple[int, int]], monkeypatch: Patch) -> None:
+    copied = []
+    look = Contents.number_of
+    monkeypatch.setattr(
+        Contents, "number_of", lambda c, slot: copied.append(c.memory[slot].data.nbytes) or look(c, slot)
+    )
+    monkeypatch.setattr(repeats, "AT_LEAST", 1)
+    monkeypatch.setattr(repeats, "KEPT", 10_000)
+    assert outcome(LOOP) == (10, 10)
+    assert 0 < max(copied) <= 10_000
+    monkeypatch.setattr(repeats, "KEPT", 30_000)
+    assert outcome(LOOP) == (10, 2)
 
 
 @pytest.mark.parametrize("seed", range(5))
