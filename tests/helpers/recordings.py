@@ -11,7 +11,7 @@ import numpy as np
 import banksim
 from banksim.kernels.cubin import decode_ahead
 from banksim.kernels.kernel import Kernel
-from helpers.places import H200
+from helpers.places import DATA, H200
 
 
 @functools.cache
@@ -40,4 +40,4 @@ def decode_a_share() -> None:
     """Where tests run side by side, each process decodes its share of the code for all, with one start of nvdisasm."""
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         share = slice(int(worker[2:]), None, int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
-        decode_ahead(file.read_bytes() for file in sorted(H200.glob("*.cubin"))[share])
+        decode_ahead(file.read_bytes() for file in sorted(DATA.rglob("*.cubin"))[share])
