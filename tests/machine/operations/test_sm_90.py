@@ -85,13 +85,34 @@ def entry(name: str, body: str) -> str:
 """
 
 
-LINES = [*REFUSED, *TAKEN, *GIVEN]
+HALVES = {
+    "red.global.add.noftz.v2.f16x2": 2, "red.global.add.noftz.v4.f16x2": 4,
+    "red.global.add.noftz.v2.bf16x2": 2, "red.global.add.noftz.v4.bf16x2": 4,
+}  # fmt: skip
+"""Reductions of vectors of pairs of halves: words a lane."""
+
+
+def reduction(name: str, line: str) -> str:
+    """Each lane's words are added to its own place and to the next lane's, so that every number is added to twice."""
+    words = HALVES[line]
+    list_ = "{" + ", ".join(f"%r{n + 1}" for n in range(words)) + "}"
+    body = f"""{" ".join(f"ld.global.u32 %r{n + 1}, [%src+{4 * n}];" for n in range(words))}
+      {line} [%to], {list_}; {line} [%to+{4 * words}], {list_};"""
+    return f""".visible .entry {name}(.param .u64 to, .param .u64 src) {{
+      .reg .b32 %r<6>; .reg .b64 %to, %src;
+      ld.param.u64 %to, [to]; ld.param.u64 %src, [src]; mov.u32 %r5, %tid.x;
+      mad.wide.u32 %to, %r5, {4 * words}, %to; mad.wide.u32 %src, %r5, {4 * words}, %src;
+      {body} ret; }}
+"""
+
+
+LINES = [*REFUSED, *TAKEN, *GIVEN, *HALVES]
 
 
 @cache
 def kernels() -> Any:
     """A kernel for each line, all in one module."""
-    text = "".join(entry(f"k{n}", line) for n, line in enumerate(LINES))
+    text = "".join((reduction if line in HALVES else entry)(f"k{n}", line) for n, line in enumerate(LINES))
     return decode(assemble(f".version 8.6\n.target sm_90a\n.address_size 64\n{text}", "sm_90a"))
 
 
@@ -105,34 +126,17 @@ def test_refused_by_name(line: str) -> None:
         check(kernel(line))
 
 
-HALVES = {
-    "red.global.add.noftz.v2.f16x2": 2, "red.global.add.noftz.v4.f16x2": 4,
-    "red.global.add.noftz.v2.bf16x2": 2, "red.global.add.noftz.v4.bf16x2": 4,
-}  # fmt: skip
-"""Reductions of vectors of pairs of halves: words a lane."""
-
-
 @ENGINES
 @pytest.mark.parametrize("line", HALVES)
 def test_vectors_of_halves_are_added(line: str, engine: str) -> None:
-    """Each lane's words to the next lane's place too, so that every number is added to twice."""
     words, brain = HALVES[line], "bf16" in line
-    list_ = "{" + ", ".join(f"%r{n + 1}" for n in range(words)) + "}"
-    body = f"""{" ".join(f"ld.global.u32 %r{n + 1}, [%src+{4 * n}];" for n in range(words))}
-      {line} [%to], {list_}; {line} [%to+{4 * words}], {list_};"""
-    text = f""".visible .entry k(.param .u64 to, .param .u64 src) {{
-      .reg .b32 %r<6>; .reg .b64 %to, %src;
-      ld.param.u64 %to, [to]; ld.param.u64 %src, [src]; mov.u32 %r5, %tid.x;
-      mad.wide.u32 %to, %r5, {4 * words}, %to; mad.wide.u32 %src, %r5, {4 * words}, %src;
-      {body} ret; }}"""
-    found = decode(assemble(f".version 8.6\n.target sm_90a\n.address_size 64\n{text}", "sm_90a"))["k"]
     given = np.random.default_rng(words).integers(-40, 40, (32, 2 * words)).astype(np.float32)
     wanted = np.zeros((33, 2 * words), np.float32)
     wanted[:32] += given
     wanted[1:] += given
     as_bits = (lambda v: (v.view("u4") >> 16).astype("u2")) if brain else (lambda v: v.astype("f2").view("u2"))
     out = np.zeros((33, 2 * words), np.uint16)
-    banksim.run(found, 1, 32, [out, as_bits(given)], engine=engine)
+    banksim.run(kernel(line), 1, 32, [out, as_bits(given)], engine=engine)
     np.testing.assert_array_equal(out, as_bits(wanted))
 
 
