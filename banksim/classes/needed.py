@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from banksim.classes.footprint import THREAD, Footprint, Guard, Source, footprint
+from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL, ENDS
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine.basic_blocks import Block, basic_blocks
@@ -54,15 +55,31 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = F
     blocks = basic_blocks(kernel, longest)
     prints = footprints(kernel, blocks)
     if placed:
-        prints = {pc: replace(one, needs=one.needs.joined(one.places)) for pc, one in prints.items()}
+        prints = placed_too(prints)
     followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
-    chosen = backwards(blocks, prints, followed)
+    chosen, _ = backwards(blocks, prints, followed)
     chosen |= {pc for pc, one in prints.items() if always(kernel.instructions[pc // BYTES]) or (placed and one.reaches)}
     data, decided = forwards(blocks, prints, chosen, of_data, followed)
     changing, _ = forwards(
         blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None, followed
     )
     return Needed(frozenset(chosen), changing, data, decided)
+
+
+def heeds_data(kernel: Kernel) -> bool:
+    """Whether any address, guard or branch may depend on data."""
+    try:
+        blocks = basic_blocks(kernel)
+        prints = placed_too(footprints(kernel, blocks))
+    except UnsupportedError:  # it is not known on what they depend
+        return True
+    followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
+    return any(of_data(source) is not None for source, _ in backwards(blocks, prints, followed)[1])
+
+
+def placed_too(prints: Prints) -> dict[int, Footprint]:
+    """The same where every address decides."""
+    return {pc: replace(one, needs=one.needs.joined(one.places)) for pc, one in prints.items()}
 
 
 def placed_by_data(kernel: Kernel) -> frozenset[int]:
@@ -106,9 +123,9 @@ Read = tuple[Source, Guard | None]
 """A source that is read later: by threads for which a predicate, as it is now, holds, or by any."""
 
 
-def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[str]) -> set[int]:
-    """The instructions whose results control flow, guards or requests need. Registers of the files `followed` are
-    written by nobody in between."""
+def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[str]) -> tuple[set[int], set[Read]]:
+    """The instructions whose results control flow, guards or requests need, and all that is read for these at the
+    start of blocks of instructions. Registers of the files `followed` are written by nobody in between."""
     chosen: set[int] = set()
     living: dict[int, set[Read]] = {start: set() for start in blocks}
     everywhere: set[Read] = set()
@@ -126,7 +143,7 @@ def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[s
                 living[block.start] |= live
                 everywhere |= shared
                 changed = True
-    return chosen
+    return chosen, set().union(*living.values())
 
 
 def before(live: set[Read], one: Footprint, followed: frozenset[str] = OF_THREADS) -> bool:

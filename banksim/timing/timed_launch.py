@@ -58,8 +58,9 @@ def run_timed(
     requests take. Raises `InputError` where there is no time model."""
     known = figures(launch.kernel.arch)
     size = launch.cluster_blocks
-    together = len(timed_clusters(launch))
-    chosen = timed_clusters(launch, timing.blocks)
+    on_first = range(0, launch.blocks // size, known.at_once(size))
+    together = min(resident(launch).blocks, len(on_first))
+    chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or together]]
     stepwise = compile_for(launch, stepwise=True)
 
     def simulate(to: Launch, ideal: bool) -> Simulated:
@@ -92,14 +93,6 @@ def run_timed(
         raise_unless_interrupted(launch, rest.stop)
         parts.append((compiled, rest))
     return Timed(cycles(launch, known, timing, outcome, best), parts)
-
-
-def timed_clusters(launch: Launch, count: int | None = None) -> list[list[int]]:
-    """The clusters (of single blocks mostly) that the first multiprocessor gets, each as the numbers of its blocks: so
-    many, or those that it holds at first."""
-    size = launch.cluster_blocks
-    on_first = range(0, launch.blocks // size, figures(launch.kernel.arch).at_once(size))
-    return [launch.blocks_of_cluster(n) for n in on_first[: count or resident(launch).blocks]]
 
 
 def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Counts:

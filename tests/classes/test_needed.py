@@ -3,7 +3,9 @@
 import pytest
 
 from banksim.classes.footprint import Dependences, Footprint, Guard
-from banksim.classes.needed import OF_THREADS, OF_WARPS, Read, before
+from banksim.classes.needed import OF_THREADS, OF_WARPS, Read, before, heeds_data
+from banksim.kernels.load import load
+from helpers.places import H200
 
 R6, R7, R8, P0, P1, UR4 = ("R", 6), ("R", 7), ("R", 8), ("P", 0), ("P", 1), ("UR", 4)
 IF_P0, IF_NOT_P0, IF_P1 = (0, False), (0, True), (1, False)
@@ -63,3 +65,9 @@ def test_a_register_of_a_warp_whose_threads_are_together() -> None:
         live: set[Read] = {(UR4, None)}
         assert before(live, one, OF_THREADS | OF_WARPS)
         assert live == there
+
+
+def test_addresses_of_guarded_loads_do_not_depend_on_what_their_registers_held_before() -> None:
+    """The product's loads take their addresses from registers that hold numbers of its tiles in other passes."""
+    kernels = load(H200 / "grids.cubin")
+    assert [name for name in ("product", "transpose", "reduce", "scan", "atomics") if heeds_data(kernels[name])] == []

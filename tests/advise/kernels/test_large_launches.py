@@ -12,6 +12,7 @@ from banksim.advise.kernels.measure import Bench
 from banksim.advise.kernels.source import rewritten
 from banksim.advise.kernels.source_layouts import groups
 from banksim.architectures.bank_rules import architecture
+from banksim.classes.needed import heeds_data
 from helpers.places import written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -136,6 +137,7 @@ def test_no_more_contents_are_made_than_the_results_need(tmp_path: Path) -> None
         made[1] += end - start
         return np.arange(start, end).astype(np.float32)
 
+    assert heeds_data(CudaSource(file, "gather").kernel(file.read_bytes()))  # so its time needs contents too
     absent = [banksim.absent(size, t, c) for t, c in ((np.int32, places), (np.float32, values))]
     whole = [places(0, size), values(0, size)]
     made[:] = 0, 0
