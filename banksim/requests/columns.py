@@ -51,17 +51,18 @@ def places(columns: Iterable[Column]) -> tuple[Ints, list[Column]]:
     return np.array([*zip((column.ctypes.data for column in held), strides, strict=True)], np.int64), held
 
 
-def spread(work: Callable[[int, int], Result], requests: int, workers: int = 0) -> list[Result]:
+def spread(work: Callable[[int, int], Result], requests: int, workers: int = 0, chunk: int = 0) -> list[Result]:
     """`work(first, last)` of every chunk, in order, on so many threads (0: on all cores that this process may use).
 
-    This thread is one of them. Each takes chunks in ascending order.
+    `chunk`: requests of each, 0 for `CHUNK`. This thread is one of them. Each takes chunks in ascending order.
     """
-    chunks = range(0, requests, CHUNK)
+    chunk = chunk or CHUNK
+    chunks = range(0, requests, chunk)
     left, found = iter(chunks), dict[int, Result]()
 
     def take() -> None:
         for first in left:
-            found[first] = work(first, min(first + CHUNK, requests))
+            found[first] = work(first, min(first + chunk, requests))
 
     others = min(len(chunks), workers or cores()) - 1
     if others < 1:

@@ -46,9 +46,11 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in several threads even on few requests."""
+    from banksim.banks.compiled import site_sums
     from banksim.requests import columns
 
-    monkeypatch.setattr(columns, "CHUNK", 34)  # of which the rule takes 32 at a time
+    for module, name in ((columns, "CHUNK"), (site_sums, "SOME")):
+        monkeypatch.setattr(module, name, 34)  # of which the rule takes 32 at a time
     monkeypatch.setattr(columns, "cores", lambda: 3)
 
 

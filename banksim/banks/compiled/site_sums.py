@@ -47,6 +47,8 @@ ORDER = ((1, WORST), (1, PLACE), (-1, EXCESS), (1, KIND), (1, SITE_OF))
 """Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
 LEARN = 8
 """Of one in so many batches that are judged, the requests become known: each costs as much as to add it up."""
+SOME = 1 << 14
+"""Requests that a thread takes at a time: so few that threads end together, for to take them costs nothing here."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
@@ -209,7 +211,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
                 entries = np.concatenate([entries, np.zeros_like(entries)])
         tables[thread] = entries, used
 
-    spread(work, n, workers=workers)
+    spread(work, n, workers=workers, chunk=SOME)
     found = np.concatenate([entries[entries[:, KIND] > 0] for entries, _ in tables.values()])
     found[:, REQUEST : IDEALS + 1] += found[:, ONE:] * found[:, AGAIN, None]
     # Entries of a key stand together, the one with its worst request first.
