@@ -101,6 +101,12 @@ def by_nvrtc() -> Iterator[None]:
 
 
 @pytest.fixture
+def by_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches whose results nobody wants are counted by classes of blocks, small ones too, which would be executed."""
+    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
+
+
+@pytest.fixture
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions of tests are compiled in every run. Numba's cache does not see where only the way in which banksim
     compiles has changed: of banksim's own functions banksim tells it, but not of others."""

@@ -6,21 +6,18 @@ lines, dependent chains, and the blocks of cuda_kernels that measure themselves.
 
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import banksim
-from banksim.kernels.cubin import decode
 from cuda_kernels import evidence_records, time_picture
 from cuda_kernels.catalogue import find
 from cuda_kernels.predict import predict
+from helpers.recordings import clocked
 from helpers.timing_streams import KINDS, T1, T2, WARPS, line, lines, stream, streams
 
-DATA = Path(__file__).parent.parent / "data"
 CHAINS = """
     lds lds64 lds128 ldsm1 ldsm2 ldsm4 atoms_add atoms_cas sts_lds shfl_bfly ldc popc f2i ex2 dfma hmma_16816_f32
     imma_16832_s8 redux_add match_any vote_ballot imad fsel bar bar_red bar_lds membar_cta branch_taken
@@ -49,16 +46,9 @@ def of_lines() -> Iterator[Point]:
                 yield f"{kind}, case {case}, warps {warps}", simulated.max(), measured.max()
 
 
-@cache
-def chains() -> tuple[dict[str, Any], dict[str, Any]]:
-    with np.load(DATA / "hardware" / "timing" / "latency.npz") as file:
-        arrays = dict(file)
-    return arrays, decode(arrays["cubin"].tobytes())
-
-
 def of_chains() -> Iterator[Point]:
     """One warp, 12 rounds of 16 links; and where the stride makes conflicts, the largest too."""
-    arrays, kernels = chains()
+    arrays, kernels = clocked("hardware/timing/latency")
     for name in CHAINS.split():
         kernel = f"chain_{name}"
         config = arrays[f"{kernel}_config"]

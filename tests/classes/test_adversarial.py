@@ -10,7 +10,7 @@ from banksim.errors import Fault
 from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
+pytestmark = pytest.mark.usefixtures("by_nvrtc", "by_classes")
 
 HEAD = """
 __constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
@@ -117,11 +117,6 @@ DATA = {
     "data_in_lane": "s[__shfl_sync(~0u, tid, in[bx] + 3) & 511] = 1;",
     "data_in_stack": "volatile unsigned char a[16]; a[bx & 15] = in[bx]; a[3] = 2; s[(a[tid & 15] + tid) & 511] = 1;",
 }
-
-
-@pytest.fixture(autouse=True)
-def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
 
 
 @pytest.fixture(scope="module", name="kernels")

@@ -20,7 +20,7 @@ from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import KERNELS, written_to
 from helpers.random_kernels import source as random_source
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
+pytestmark = pytest.mark.usefixtures("by_nvrtc", "by_classes")
 
 BODIES = {
     "plain": "s[tid] = 1;",
@@ -88,12 +88,6 @@ DATA = {
     "data_in_local": "unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = in[k]; s[a[tid & 7] & 511] = 1;",
 }
 GRIDS = [(19, 13), (37,)]
-
-
-@pytest.fixture(autouse=True)
-def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small launches would be executed."""
-    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
 
 
 @pytest.fixture(scope="module", name="kernels")

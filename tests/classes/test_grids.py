@@ -1,6 +1,5 @@
 """Kernels for grids of a million blocks and more, at any size, by classes and with every block executed."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -9,25 +8,23 @@ from grids import GRIDS, Grid
 
 import banksim
 from banksim.runs.outcome import Run
+from helpers import recordings
 from helpers.both_ways import equal
-from helpers.places import H200
 
 KERNELS = list(dict.fromkeys(one.kernel for one in GRIDS))
 FEW = {"transpose": 4, "transpose_padded": 4, "product": 4, "reduce": 2, "scan": 2, "stencil": 24, "convolution": 5}
 """Classes that their edges make, at most."""
-RECORDED = {one["name"]: one for one in json.loads((H200 / "grids.json").read_text())["launches"]}
+RECORDED = {one["name"]: one for one in recordings.text("grids")["launches"]}
 MORE_THREADS = {"convolution 1000001 128000001,13": 16}
 """By how much the counter of thread instructions is above the sum of the source page's rows, which all agree."""
 
 
-@pytest.fixture(autouse=True)
-def by_classes_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
+pytestmark = pytest.mark.usefixtures("by_classes")
 
 
 @pytest.fixture(scope="module", name="module")
 def loaded() -> Any:
-    return banksim.load(H200 / "grids.cubin")
+    return recordings.kernels("grids")
 
 
 def counted(module: Any, one: Grid) -> Run:

@@ -22,6 +22,8 @@ from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
 from helpers.recorded_launches import ENDING, launched
 
+pytestmark = pytest.mark.usefixtures("by_classes")
+
 EVIDENCE = evidence_records.load(evidence_records.EVIDENCE)
 FEW = [name for name in ENDING if name.split(".")[0] in ("order", "copies")][::16]
 FEW += ["sums.reduce_ballot<int, 128, false>", "warp.group_tiles"]  # with calls, and regions of all threads of a warp
@@ -29,16 +31,6 @@ PRODUCTS = ("products.gemm_stages<half, 2>", "products.gemm_doubles", "triton_ke
 """Whose results are not needed, as classes see."""
 CLASSED = ("transposeDiagonal", "reduceShared", "blockScan128", "productTransposedAPad16")
 EXECUTED = ("histogramShared",)
-
-
-@pytest.fixture(autouse=True)
-def classes_of_small_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    never_executed(monkeypatch)
-
-
-def never_executed(patch: pytest.MonkeyPatch) -> None:
-    """Count small launches by classes too, which would be executed."""
-    patch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
 
 
 def of_catalogue(name: str) -> tuple[Run, Run]:
@@ -92,7 +84,7 @@ def test_products_of_matrices_are_counted_by_classes(name: str) -> None:
 def all_of_them() -> int:
     """Compare all; say of each whether it was counted by classes, and at last how many were and how many differ."""
     classed = wrong = 0
-    never_executed(pytest.MonkeyPatch())
+    pytest.MonkeyPatch().setattr("banksim.runs.by_classes.is_small", lambda launch: False)
     for make, names in ((of_catalogue, list(entries())), (of_recorded, ENDING)):
         for name in names:
             try:

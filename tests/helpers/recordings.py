@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import banksim
-from banksim.kernels.cubin import decode_ahead
+from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import Kernel
 from helpers.places import DATA, H200
 
@@ -33,6 +33,14 @@ def kernels(recorder: str) -> Mapping[str, Kernel]:
     """The machine code that ran, by the names of the kernels."""
     decode_a_share()
     return banksim.load(H200 / f"{recorder}.cubin")
+
+
+@functools.cache
+def clocked(file: str) -> tuple[dict[str, np.ndarray], Mapping[str, Kernel]]:
+    """The arrays of a file of tests/data, clocks among them, and the machine code that ran, which it holds as well."""
+    with np.load(DATA / f"{file}.npz") as stored:
+        found = dict(stored)
+    return found, decode(found["cubin"].tobytes())
 
 
 @functools.cache

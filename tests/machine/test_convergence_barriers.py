@@ -32,6 +32,7 @@ from banksim.machine.reference import warp
 from helpers.assembler import instruction, kernel
 from helpers.places import H200
 from helpers.recorded_launches import ENTRIES, kernels, without_clock
+from helpers.recordings import arrays
 
 NOWHERE = 0xDEAD
 
@@ -146,12 +147,12 @@ def test_recursive_calls_share_barriers_as_on_the_h200(what: str, monkeypatch: p
     if what == "masks":
         code = tuple(instruction(READ[i.pc], i.pc) if i.pc in READ else i for i in walk.instructions)
         walk = replace(walk, instructions=code)
-    with np.load(H200 / "recursion.npz") as recorded:
-        for script, hardware, order in zip(recorded["script"], recorded[what], recorded["order"], strict=True):
-            logs = np.zeros((32, 64, 2), np.uint32)
-            banksim.run(walk, 1, 32, [script.copy(), logs, 16], engine="numpy", workers=1)
-            assert np.array_equal(logs[..., 0], hardware)
-            assert np.array_equal(ranks(logs[..., 1] & ~np.uint32(7), order != 0), order >> 3)
+    recorded = arrays("recursion")
+    for script, hardware, order in zip(recorded["script"], recorded[what], recorded["order"], strict=True):
+        logs = np.zeros((32, 64, 2), np.uint32)
+        banksim.run(walk, 1, 32, [script.copy(), logs, 16], engine="numpy", workers=1)
+        assert np.array_equal(logs[..., 0], hardware)
+        assert np.array_equal(ranks(logs[..., 1] & ~np.uint32(7), order != 0), order >> 3)
 
 
 @pytest.mark.parametrize("engine", ["numpy", "llvm"])
@@ -161,5 +162,5 @@ def test_threads_that_break_releases_run_together(engine: str) -> None:
     arguments = [argument(rule) for rule in entry["arguments"]]
     switch = without_clock(kernels("schedule")["schedule_switch"])
     banksim.run(switch, entry["grid"], entry["block"], arguments, engine=engine, workers=1)
-    with np.load(H200 / "schedule.npz") as recorded:
-        assert np.array_equal(arguments[1][::2], recorded[f"{name}/1"][::2])  # the active threads, without the clock
+    recorded = arrays("schedule")[f"{name}/1"]
+    assert np.array_equal(arguments[1][::2], recorded[::2])  # the active threads, without the clock

@@ -36,7 +36,6 @@ active mask, place and clock at every step of every lane):
 """
 
 import fnmatch
-import json
 from typing import Any
 
 import numpy as np
@@ -357,7 +356,7 @@ def test_without_patches_executions_are_the_counters(name: str, monkeypatch: pyt
 )
 def test_warpsync_is_counted_once_more(name: str) -> None:
     """How far the hardware's counters are above the sum of the source page's rows: only WARPSYNC explains it."""
-    recorded = json.loads((H200 / "sorts.json").read_text())
+    recorded = text("sorts")
     (launch,) = [one for one in recorded["launches"] if one["name"] == f"sorts.{name}"]
     opcodes = recorded["listings"][launch["kernel"]].split()
     rows = {offset: (warps, threads) for offset, warps, threads, *_ in launch["rows"]}

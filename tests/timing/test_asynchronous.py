@@ -12,11 +12,10 @@ import pytest
 import banksim
 from banksim.kernels.compilers import assemble
 from banksim.kernels.cubin import decode
-from helpers.places import H200, KERNELS, TESTS, loaded
+from helpers.places import KERNELS, TESTS, loaded
+from helpers.recordings import arrays
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
-RECORDED = H200 / "timing" / "asynchronous.npz"
 
 
 @cache
@@ -124,10 +123,10 @@ recorded_kernels = partial(loaded, TESTS / "hardware" / "async_latency.cu", "sm_
 def test_copies_take_what_they_took(name: str, how: tuple[int, ...]) -> None:
     """Within 10 % of an H100's clock, for boxes of narrow rows too."""
     size, row, swizzle, count = how if len(how) == 4 else (how[0], how[0], 0, how[1])
-    with np.load(RECORDED) as recorded:
-        cases = recorded[f"{name}_case"].tolist()
-        [case] = [n for n, one in enumerate(cases) if one == [1, size, row, size // row, swizzle, count]]
-        measured = recorded[name][case, 1 if name.endswith("in_") else 2]
+    recorded = arrays("timing/asynchronous")
+    cases = recorded[f"{name}_case"].tolist()
+    [case] = [n for n, one in enumerate(cases) if one == [1, size, row, size // row, swizzle, count]]
+    measured = recorded[name][case, 1 if name.endswith("in_") else 2]
     assert abs(copy_clocks(name, size, row, swizzle, count) / measured - 1) <= 0.1
 
 
@@ -149,7 +148,7 @@ def product_clocks(name: str, groups: int) -> int:
 )  # fmt: skip
 def test_products_take_what_they_took(name: str, groups: int) -> None:
     """Within 5 % of an H100's clock."""
-    with np.load(RECORDED) as recorded:
-        [case] = np.flatnonzero(recorded[f"{name}_case"][:, 0] == groups)
-        measured = recorded[name][case, 3]
+    recorded = arrays("timing/asynchronous")
+    [case] = np.flatnonzero(recorded[f"{name}_case"][:, 0] == groups)
+    measured = recorded[name][case, 3]
     assert abs(product_clocks(name, groups) / measured - 1) <= 0.05

@@ -10,7 +10,8 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
-from helpers.places import H200, loaded
+from helpers.places import loaded
+from helpers.recordings import arrays
 from machine.test_clusters import kernels
 
 NUMBERS = np.arange(64 * 24, dtype=np.int32)
@@ -72,8 +73,7 @@ recorded_kernels = partial(loaded, Path(recorder.__file__).parent / "cluster_lat
 @pytest.mark.parametrize("case", CASES)
 def test_kernels_take_what_they_took(case: str) -> None:
     """Within 9 % of an H200's clock."""
-    with np.load(H200 / "timing" / "clusters.npz") as recorded:
-        wanted = recorded[case]
+    wanted = arrays("timing/clusters")[case]
     name, *numbers = case.split("/")
     blocks, threads, *arguments = map(int, numbers)
     time = np.zeros((blocks, threads // 32, 2, len(wanted) + 1), np.uint32)

@@ -1,15 +1,14 @@
 """What single requests take, by generation: sm_90 against its recorded chains and streams, the rest as published."""
 
-import numpy as np
 import pytest
 
 from banksim.architectures.bank_rules import presets
 from banksim.architectures.published_rates import rates
 from banksim.banks.rule import explain
 from banksim.timing.block_cycles import transfers
-from helpers.places import H200
+from helpers import recordings
 
-RECORDED = np.load(H200 / "timing" / "latency.npz")
+RECORDED = recordings.arrays("timing/latency")
 ACCESSES = {"lds": ("ld", 4), "lds64": ("ld", 8), "lds128": ("ld", 16), "sts": ("st", 4), "atoms_add": ("atom", 4)}
 
 

@@ -1,24 +1,18 @@
 """Loops as compilers write them, beside what one H200 took for a round of them."""
 
-from functools import cache
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
-from helpers.places import DATA
+from helpers.recordings import clocked
 
 FEW, MANY = 4, 12
 """Sixteens of rounds."""
 
 
-@cache
-def recorded() -> tuple[dict[str, np.ndarray], Any]:
-    with np.load(DATA / "timing" / "h200_loops.npz") as file:
-        arrays = dict(file)
-    return arrays, decode(arrays["cubin"].tobytes())
+recorded = partial(clocked, "timing/h200_loops")
 
 
 def simulated(name: str, active: int, rounds: int) -> np.ndarray:

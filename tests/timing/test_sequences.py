@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
-from helpers.places import DATA
+from helpers.recordings import clocked
 
 ALL, SUB_CORE = 0xFFFFFFFF, 0x11111111
 FEW, MANY = 4, 12
@@ -20,9 +19,7 @@ def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
     """Of each sequence the arrays with its clocks, and the kernel."""
     found = {}
     for name in ("h200_sequences", "h200_multipliers", "h200_stores"):
-        with np.load(DATA / "timing" / f"{name}.npz") as file:
-            arrays = dict(file)
-        kernels = decode(arrays["cubin"].tobytes())
+        arrays, kernels = clocked(f"timing/{name}")
         found |= {str(name): (arrays, kernels[kernel]) for name, kernel, _ in arrays["kernels"]}
     return found
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
 from banksim.timing.issue_table import code_table
-from helpers.places import DATA
+from helpers.recordings import clocked, kernels
 
 
 @cache
@@ -17,10 +16,8 @@ def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
     """Of each sequence the arrays with its clocks, and the kernel."""
     found = {}
     for name in ("h200_barriers", "h200_operands", "h200_latencies"):
-        with np.load(DATA / "timing" / f"{name}.npz") as file:
-            arrays = dict(file)
-        kernels = decode(arrays["cubin"].tobytes())
-        found |= {str(name): (arrays, kernels[kernel]) for name, kernel in arrays["kernels"]}
+        arrays, code = clocked(f"timing/{name}")
+        found |= {str(name): (arrays, code[kernel]) for name, kernel in arrays["kernels"]}
     return found
 
 
@@ -52,7 +49,7 @@ def test_what_a_barrier_gives_is_read_at_the_unit_of_barriers(name: str, each: i
 
 def test_a_load_returns_something_whatever_guards_its_result() -> None:
     """What comes before a load of the same warp needs no scoreboard of its own: its result comes earlier."""
-    kernel = decode((DATA / "hardware" / "products.cubin").read_bytes())["product_ahead"]
+    kernel = kernels("products")["product_ahead"]
     table = code_table(kernel)
     loads = [row for row, i in zip(table, kernel.instructions, strict=True) if i.name == "LDS"]
     assert any(row["write"] < 0 for row in loads)

@@ -11,7 +11,6 @@ import json
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pytest
 from launches import argument
 
@@ -21,11 +20,12 @@ from banksim.advise.kernels.costs import Cost, costs
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.runs.options import Call, Options
 from banksim.runs.run import run_with, with_time
-from helpers.places import EXAMPLES, H200, KERNELS
+from helpers.places import EXAMPLES, KERNELS
+from helpers.recordings import arrays, text
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
-VARIANTS: list[dict[str, Any]] = json.loads((H200 / "cures.json").read_text())["variants"]
+VARIANTS: list[dict[str, Any]] = text("cures")["variants"]
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 DURATION = "gpu__time_duration.sum"
 """Nanoseconds."""
@@ -46,8 +46,7 @@ def arguments(variant: dict[str, Any]) -> list[Any]:
 
 @functools.cache
 def cubins() -> list[bytes]:
-    with np.load(H200 / "cures.npz") as stored:
-        found = [stored[str(number)].tobytes() for number in range(len(VARIANTS))]
+    found = [arrays("cures")[str(number)].tobytes() for number in range(len(VARIANTS))]
     decode_ahead(found)
     return found
 

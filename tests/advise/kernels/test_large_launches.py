@@ -59,11 +59,6 @@ def bench(folder: Path, **parts: str) -> Bench:
     return Bench(source(folder, **parts), GRID, BLOCK, arguments(), (architecture("sm_90"),), 0)
 
 
-@pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("banksim.runs.by_classes.is_small", lambda launch: False)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the kernel as it is: its layouts are compiled once."""
@@ -75,7 +70,7 @@ def as_small(folder: Path) -> KernelAdvice:
     return advice(folder, arch="sm_90,kepler-8")
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("by_classes")
 def test_advice_is_that_of_executing_every_block(small: KernelAdvice, folder: Path) -> None:
     found = advice(folder, arch="sm_90,kepler-8")
     assert (small.compared, found.compared) == (0, 9)
@@ -92,7 +87,7 @@ def test_advice_is_that_of_executing_every_block(small: KernelAdvice, folder: Pa
     assert found.verdict.startswith("Results of 9 blocks at the corners of classes are the same bit for bit")
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("by_classes")
 def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
     """An array's size is part of the result here."""
     found = advice(tmp_path, extra="sizeof(tile)")
@@ -100,13 +95,13 @@ def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
     assert {one.refused for one in found.tried if "column" not in one.name} == {"the results differ"}
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("by_classes")
 def test_a_race_is_named(tmp_path: Path) -> None:
     _, races = bench(tmp_path, barrier="").checked()
     assert races
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("by_classes")
 def test_counts_that_depend_on_data_need_every_block(folder: Path, tmp_path: Path) -> None:
     assert len(bench(folder).typical()) == 9
     assert not bench(tmp_path, extra="tile[(int)in[0] & 31][threadIdx.x]").typical()

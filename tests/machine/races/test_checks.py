@@ -14,8 +14,9 @@ from banksim.errors import InputError
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
 from helpers.commands import err_of, reported
-from helpers.places import EXAMPLES, H200, SARIF_SCHEMA
+from helpers.places import EXAMPLES, SARIF_SCHEMA
 from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
+from helpers.recordings import text
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -42,7 +43,7 @@ def test_planted(planted, name):
     assert {race.barrier.line for race in got if race.barrier} == barriers
 
 
-RACECHECK = json.loads((H200 / "racecheck.json").read_text())["kernels"]
+RACECHECK = text("racecheck")["kernels"]
 NOT_AS_RACECHECK = {
     "racy_same_value": "racecheck says nothing of threads that write the same value; here they are marked so",
     "racy_across_pairs_of_warps": "racecheck takes a barrier of some warps for one of the block",
