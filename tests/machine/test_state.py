@@ -1,4 +1,4 @@
-"""The records that compiled code works on lie as their fields say it."""
+"""Records that compiled code works on: each field lies where C would put it."""
 
 from typing import Annotated, Protocol
 
