@@ -23,6 +23,7 @@ from banksim.requests.trace import Site, Trace
 from banksim.testing import assert_conflict_free
 from helpers.commands import err_of, out_of, reported
 from helpers.places import PACKAGES, PROGRAMS, SARIF_SCHEMA, written_to
+from helpers.traces import strided
 
 SCHEMA = json.loads((SARIF_SCHEMA).read_text())
 COLUMN = ["pattern", "tile[threadIdx.x][threadIdx.y]", "--declare", "int tile[32][32]", "--block", "32,32"]
@@ -37,17 +38,6 @@ def transpose(out, a):
     cuda.syncthreads()
     out[y, x] = tile[x, y]  # banksim: allow(32, "cured next week")
 """
-
-
-def strided(*strides: int, file: Path | None = None) -> Conflicts:
-    """A request of each stride in words, on lines 1, 2, …"""
-    lanes = np.arange(32) * 4
-    sites = [
-        Site("LDS", 16 * line, file and str(file), line if file else None, f"s[{stride} * t]")
-        for line, stride in enumerate(strides, 1)
-    ]
-    address = np.array([stride * lanes for stride in strides])
-    return banksim.replay(Trace.from_arrays("ld", 4, 0xFFFFFFFF, address, site=np.arange(len(strides)), sites=sites))
 
 
 def above(judged: Conflicts, *limits: str, **more: Any) -> list[str]:

@@ -5,6 +5,7 @@ row 0 (which is also R8), uniform registers UR8 to UR11 from lane 0 of rows 0 to
 start, and gives R20, R21, the predicates as bits, and UR20 after each.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,22 +40,23 @@ def place(symbol: str, at: int) -> Operand | None:
     return None if symbol else Operand("code", at, text=hex(at))
 
 
-def kernel(lines: list[str]) -> Kernel:
-    """A kernel of two pointers, at c[0x0][0x210] and c[0x0][0x218]."""
-    return Kernel(
+def kernel(lines: list[str], pointers: int = 2, **more: Any) -> Kernel:
+    """A kernel of pointers, the first at c[0x0][0x210], and with `more` fields of its own."""
+    made = Kernel(
         name="written",
         plain_name="written",
         arch="sm_90",
         instructions=tuple(instruction(line, BYTES * n) for n, line in enumerate(lines)),
-        parameters=(Parameter(0, 0, 8), Parameter(1, 8, 8)),
+        parameters=tuple(Parameter(n, 8 * n, 8) for n in range(pointers)),
         parameter_base=PARAMETERS,
         shared_base=0,
         shared_bytes=0,
         local_bytes=0,
         registers=64,
-        banks={0: bytes(PARAMETERS + 16)},
-        cubin="\n".join(lines).encode(),  # what engines know a kernel by
+        banks={0: bytes(PARAMETERS + 8 * pointers)},
+        cubin="\n".join([*lines, str(more)]).encode(),  # what engines know a kernel by
     )
+    return replace(made, **more)
 
 
 def harness(lines: list[str]) -> list[str]:

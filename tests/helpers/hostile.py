@@ -15,10 +15,11 @@ import numpy as np
 import banksim
 from banksim.architectures.code_layout import CONSTANT_WINDOW, HEAP, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.errors import BanksimError
-from banksim.kernels.kernel import BYTES, Kernel, Parameter
+from banksim.kernels.kernel import Kernel
 from banksim.machine.llvm import worker
 from banksim.requests.kinds import LANES
-from helpers.assembler import PARAMETERS, instruction
+from helpers import assembler
+from helpers.assembler import PARAMETERS
 
 SHARED, LOCAL, BUFFER = 320, 64, 256
 """Bytes of a block's shared memory, of a thread's local memory and of the buffer that addresses are aimed at."""
@@ -72,20 +73,8 @@ def kernel(text: str) -> Kernel:
         *(f"STG.E [R2.64+{4 * LANES * n:#x}], R{12 + n}" for n in range(4)),
         "EXIT",
     ]
-    return Kernel(
-        name="hostile",
-        plain_name="hostile",
-        arch="sm_90",
-        instructions=tuple(instruction(line, BYTES * n) for n, line in enumerate(lines)),
-        parameters=tuple(Parameter(n, 8 * n, 8) for n in range(3)),
-        parameter_base=PARAMETERS,
-        shared_base=0,
-        shared_bytes=SHARED,
-        local_bytes=LOCAL,
-        registers=24,
-        banks={0: bytes(PARAMETERS + 24), 3: bytes(range(64))},
-        cubin="\n".join(lines).encode(),
-    )
+    banks = {0: bytes(PARAMETERS + 24), 3: bytes(range(64))}
+    return assembler.kernel(lines, 3, shared_bytes=SHARED, local_bytes=LOCAL, registers=24, banks=banks)
 
 
 def attempt(text: str, addresses: Any, engine: str, target: Any) -> tuple[Any, ...]:

@@ -24,6 +24,23 @@ def marked(path, start_of_kernel):
     return lines
 
 
+PROGRAM = """\
+import numpy as np
+from numba import cuda, int32
+
+
+@cuda.jit
+def turn(out):
+    s = cuda.shared.array(64, int32)
+    s[cuda.threadIdx.x] = 1
+    out[cuda.threadIdx.x] = s[63 - cuda.threadIdx.x]
+
+
+out = np.zeros(64, np.int32)
+turn[1, 64](out)
+turn[2, 64](out)
+"""
+"""A program of Numba's whose lines 8 and 9 race."""
 MARKED = marked(PLANTED, r"__global__ void (\w+)\(")
 
 

@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import WIDTHS_OF
+from banksim.banks.conflicts import Conflicts
+from banksim.banks.replay import replay
 from banksim.errors import BanksimError
-from banksim.requests.kinds import LANES, OPS
+from banksim.requests.kinds import FULL_MASK, LANES, OPS
 from banksim.requests.trace import Site, Trace
 
 KINDS = [(op, width) for op in OPS for width in WIDTHS_OF[op.partition("_x")[0]]]
@@ -49,6 +51,19 @@ def random_trace(
         epoch=random.integers(0, 3, requests),
         sites=sites,
     )
+
+
+def strided(
+    *strides: int, file: object = None, text: str = "s[STRIDE * t]", width: int = 4, arch: str = "sm_90"
+) -> Conflicts:
+    """What a load of each stride costs, each on a line of its own of the file, from 1 on. `text`: of all lines."""
+    sites = [
+        Site("LDS", 16 * line, file and str(file), line if file else None, text.replace("STRIDE", str(stride)))
+        for line, stride in enumerate(strides, 1)
+    ]
+    address = np.array([np.arange(LANES) * width * stride for stride in strides])
+    trace = Trace.from_arrays("ld", width, FULL_MASK, address, site=np.arange(len(strides)), sites=sites)
+    return replay(trace, arch)
 
 
 def same(a: Trace, b: Trace) -> bool:

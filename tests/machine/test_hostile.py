@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 import banksim
 from banksim.architectures.code_layout import LOCAL_WINDOW
 from banksim.errors import Fault, UnsupportedError
-from banksim.kernels.kernel import BYTES, Instruction, Kernel, Operand, Parameter
+from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import state
 from banksim.machine.reference import run as reference_run
 from banksim.requests.kinds import LANES
 from banksim.timing import multiprocessor
-from helpers import hostile
-from helpers.assembler import PARAMETERS, instruction
+from helpers import assembler, hostile
 from helpers.operations import ENGINES
 from helpers.places import PACKAGES, TESTS
 
@@ -114,23 +113,9 @@ def test_a_branch_to_nowhere_is_told_without_a_wrong_place(engine: str, target: 
 
 
 # ---- code that never ends, registers that are not there
-def written(lines: list[str], **facts: Any) -> Kernel:
-    """A kernel of one pointer parameter, at c[0x0][0x210], of the given instructions."""
-    values: dict[str, Any] = {
-        "name": "written",
-        "plain_name": "written",
-        "arch": "sm_90",
-        "instructions": tuple(instruction(line, BYTES * n) for n, line in enumerate(lines)),
-        "parameters": (Parameter(0, 0, 8),),
-        "parameter_base": PARAMETERS,
-        "shared_base": 0,
-        "shared_bytes": 0,
-        "local_bytes": 0,
-        "registers": 16,
-        "banks": {0: bytes(PARAMETERS + 8)},
-        "cubin": "\n".join([*lines, str(facts)]).encode(),
-    }
-    return Kernel(**(values | facts))
+def written(lines: list[str], **more: Any) -> Kernel:
+    """A kernel of one pointer and 16 registers."""
+    return assembler.kernel(lines, 1, registers=16, **more)
 
 
 def run(kernel: Kernel, engine: str = "llvm", block: int = 64, **options: Any) -> Any:

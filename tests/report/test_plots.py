@@ -4,28 +4,17 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.banks.conflicts import Conflicts
 from banksim.report import plots
-from banksim.requests.trace import Site, Trace
 from helpers.places import EXAMPLES
+from helpers.traces import strided
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = """</text><script>document.title = "harm"</script>'\"&<"""
 MATRICES = ["--block", "32,32", "--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
-
-
-def conflicts(strides: list[int], arch: str = "sm_90", text: str = "s[t]") -> Conflicts:
-    """A request of each stride, on lines 1, 2, …"""
-    sites = [Site("LDS", 16 * n, "k.cu", n, text) for n in range(1, len(strides) + 1)]
-    address = np.array([np.arange(32) * 4 * stride for stride in strides])
-    return banksim.replay(
-        Trace.from_arrays("ld", 4, 0xFFFFFFFF, address, site=np.arange(len(strides)), sites=sites), arch
-    )
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -41,7 +30,9 @@ def bars(picture: ElementTree.Element, kind: str) -> dict[str, float]:
 
 
 def test_bars_are_as_long_as_the_counts() -> None:
-    picture = parsed(plots.document(plots.of_launch([conflicts([32, 4, 1]), conflicts([32, 4, 1], "kepler-4")])))
+    picture = parsed(
+        plots.document(plots.of_launch([strided(32, 4, 1, file="k.cu", arch=arch) for arch in ("sm_90", "kepler-4")]))
+    )
     ideal, excess = bars(picture, "calm"), bars(picture, "hot")
     assert set(excess) == {
         "sm_90: 31 beyond the ideal",
@@ -52,12 +43,12 @@ def test_bars_are_as_long_as_the_counts() -> None:
     one = ideal["sm_90: ideal 1"]
     assert excess["sm_90: 31 beyond the ideal"] == pytest.approx(31 * one, abs=2)
     texts = ["".join(one.itertext()) for one in picture.iter(f"{SVG}text")]
-    assert texts.index("k.cu:1  s[t]") < texts.index("k.cu:2  s[t]")
-    assert "k.cu:3  s[t]" not in texts
+    assert texts.index("k.cu:1  s[32 * t]") < texts.index("k.cu:2  s[4 * t]")
+    assert "k.cu:3  s[1 * t]" not in texts
 
 
 def test_banks_are_as_high_as_their_passes() -> None:
-    picture = parsed(plots.document(plots.of_launch([conflicts([16])])))
+    picture = parsed(plots.document(plots.of_launch([strided(16)])))
     said = [one.text for one in picture.iter(f"{SVG}title")]
     assert [text for text in said if text and text.startswith("bank ")] == [
         "bank 0: 16 of 16 passes",
@@ -66,7 +57,7 @@ def test_banks_are_as_high_as_their_passes() -> None:
 
 
 def test_texts_of_others_do_no_harm_and_many_lines_are_counted() -> None:
-    picture = parsed(plots.document(plots.of_launch([conflicts([32] * 20, text=EVIL)])))
+    picture = parsed(plots.document(plots.of_launch([strided(*[32] * 20, text=EVIL)])))
     said = "".join(picture.itertext())
     assert EVIL in said
     assert "8 more are not drawn" in said
@@ -75,7 +66,7 @@ def test_texts_of_others_do_no_harm_and_many_lines_are_counted() -> None:
 def test_what_nobody_knows_is_said() -> None:
     unknown = banksim.replay(banksim.pattern("atomicAdd(&c[lane], 1)", declare="int c[32]"), "fermi")
     assert "unknown" in "".join(parsed(plots.document(plots.of_launch([unknown]))).itertext())
-    assert "No line has a conflict." in plots.document(plots.of_launch([conflicts([1])]))
+    assert "No line has a conflict." in plots.document(plots.of_launch([strided(1)]))
 
 
 @pytest.mark.parametrize(("issue", "shared", "limit"), [(100, 400, "shared memory"), (300, 200, "issuing")])

@@ -14,16 +14,11 @@ from banksim.errors import InputError
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
 from helpers.commands import err_of, reported
-from helpers.places import EXAMPLES, SARIF_SCHEMA
-from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
+from helpers.places import EXAMPLES, SARIF_SCHEMA, loaded, written_to
+from helpers.planted_races import MARKED, PLANTED, PROGRAM, kernel_command, numbers
 from helpers.recordings import text
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return banksim.load(str(PLANTED))
 
 
 def found(kernel, grid, block, *args, check="races", **options):
@@ -36,9 +31,9 @@ def test_marks_fit_the_names():
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_planted(planted, name):
+def test_planted(name):
     races, barriers = MARKED[name]
-    got = found(planted[name], 2, 128, *numbers())
+    got = found(loaded(PLANTED)[name], 2, 128, *numbers())
     assert {side.site.line for race in got for side in (race.first, race.second)} == races
     assert {race.barrier.line for race in got if race.barrier} == barriers
 
@@ -73,8 +68,8 @@ def test_racecheck(name):
     assert agrees == (name not in NOT_AS_RACECHECK), NOT_AS_RACECHECK.get(name, said)
 
 
-def test_a_race_names_threads_and_byte(planted):
-    (race,) = found(planted["racy_read_after_write"], 2, 128, *numbers())
+def test_a_race_names_threads_and_byte():
+    (race,) = found(loaded(PLANTED)["racy_read_after_write"], 2, 128, *numbers())
     assert (race.first.kind, race.second.kind) == ("write", "read")
     thread, other = (32 * side.warp + side.lane for side in (race.first, race.second))
     assert race.address == 4 * thread == 4 * (127 - other)
@@ -82,15 +77,15 @@ def test_a_race_names_threads_and_byte(planted):
     assert race.count == 2 * 128  # for each word the later of the two accesses is reported, in both blocks
 
 
-def test_where_it_races_only_in_one_block(planted):
-    assert not found(planted["racy_only_in_block_one"], (1, 2), 128, *numbers())
-    (race,) = found(planted["racy_only_in_block_one"], 3, 128, *numbers())
+def test_where_it_races_only_in_one_block():
+    assert not found(loaded(PLANTED)["racy_only_in_block_one"], (1, 2), 128, *numbers())
+    (race,) = found(loaded(PLANTED)["racy_only_in_block_one"], 3, 128, *numbers())
     assert (race.block, race.count) == ((1, 0, 0), 2 * 128)
 
 
-def test_same_value_and_copying_and_same_warp(planted):
+def test_same_value_and_copying_and_same_warp():
     def only(name):
-        (race,) = found(planted[name], 2, 128, *numbers())
+        (race,) = found(loaded(PLANTED)[name], 2, 128, *numbers())
         return race
 
     assert only("racy_same_value").same_value
@@ -146,11 +141,11 @@ def test_correct_kernels_of_numba():
     assert not found(kernels.histogram, 4, 256, np.zeros(256, "i4"), keys, check=both)
 
 
-def test_findings_do_not_depend_on_workers(planted):
+def test_findings_do_not_depend_on_workers():
     def seen(workers):
         got = []
         for name in ("racy_write_after_read", "racy_beside_the_lock", "racy_only_in_block_one"):
-            got += found(planted[name], 60, 128, *numbers(), workers=workers)
+            got += found(loaded(PLANTED)[name], 60, 128, *numbers(), workers=workers)
         return [race.to_json() for race in got]
 
     assert seen(1) == seen(2) == seen(5)
@@ -181,22 +176,22 @@ def test_uninitialized():
     assert (reads[0].access.warp, reads[0].access.lane) == (0, 0)
 
 
-def test_nothing_else_changes(planted):
+def test_nothing_else_changes():
     """Counts and results are those of the plain run."""
     for name in ("clean_reduction", "clean_lock", "clean_two_stages_of_copies", "racy_parted_lanes"):
         (plain_out, a), (checked_out, _) = numbers(), numbers()
-        plain = banksim.run(planted[name], 2, 128, (plain_out, a))
-        checked = banksim.run(planted[name], 2, 128, (checked_out, a), check=("races", "uninitialized"))
+        plain = banksim.run(loaded(PLANTED)[name], 2, 128, (plain_out, a))
+        checked = banksim.run(loaded(PLANTED)[name], 2, 128, (checked_out, a), check=("races", "uninitialized"))
         assert plain.profile == checked.profile
         assert plain.conflicts == checked.conflicts
         np.testing.assert_array_equal(plain_out, checked_out)
 
 
-def test_wrong_use(planted):
+def test_wrong_use():
     with pytest.raises(InputError, match=r"--check speed: there is no such check, choose races or uninitialized"):
-        found(planted["clean_copy"], 1, 128, *numbers(), check="speed")
+        found(loaded(PLANTED)["clean_copy"], 1, 128, *numbers(), check="speed")
     with pytest.raises(InputError, match="NumPy engine does not watch"):
-        found(planted["clean_copy"], 1, 128, *numbers(), engine="numpy")
+        found(loaded(PLANTED)["clean_copy"], 1, 128, *numbers(), engine="numpy")
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -242,13 +237,7 @@ def test_review(capsys):
 
 
 def test_program(tmp_path, capsys):
-    program = tmp_path / "racy.py"
-    program.write_text(
-        "import numpy as np\nfrom numba import cuda, int32\n\n\n@cuda.jit\ndef turn(out):\n"
-        "    s = cuda.shared.array(64, int32)\n    s[cuda.threadIdx.x] = 1\n"
-        "    out[cuda.threadIdx.x] = s[63 - cuda.threadIdx.x]\n\n\n"
-        "out = np.zeros(64, np.int32)\nturn[1, 64](out)\nturn[2, 64](out)\n"
-    )
+    program = written_to(tmp_path / "racy.py", PROGRAM)
     status, report = reported(tmp_path, "--check", "races", program)
     assert status == 1
     (kernel,) = report["kernels"]

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.__main__ import main
 from banksim.machine.races import probe
 from banksim.machine.races.findings import hinted
 from cuda_kernels import catalogue
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
-from helpers.commands import err_of
+from helpers.commands import err_of, reported
 from helpers.html_page import Page
-from helpers.planted_races import MARKED, PLANTED, kernel_command, numbers
+from helpers.places import loaded, written_to
+from helpers.planted_races import MARKED, PLANTED, PROGRAM, kernel_command, numbers
 
 UNSEEN = {
     "racy_only_in_block_one": "block 0 is looked at",
@@ -32,15 +32,10 @@ UNSEEN = {
 """Planted races that give no hint."""
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return banksim.load(str(PLANTED))
-
-
 @pytest.mark.parametrize("name", MARKED)
-def test_planted(planted, name):
+def test_planted(name):
     """A hint names lines that race; a correct kernel gives none."""
-    hints = banksim.run(planted[name], 2, 128, numbers()).hints
+    hints = banksim.run(loaded(PLANTED)[name], 2, 128, numbers()).hints
     assert len(hints) == (name.startswith("racy_") and name not in UNSEEN)
     for hint in hints:
         sides = (hint.first, hint.second)
@@ -61,8 +56,8 @@ def test_catalogue(name):
     assert bool(done.hints) == bool(entry.race)
 
 
-def test_where_each_side_is_told(planted):
-    (hint,) = banksim.run(planted["racy_write_after_read"], 2, 128, numbers()).hints
+def test_where_each_side_is_told():
+    (hint,) = banksim.run(loaded(PLANTED)["racy_write_after_read"], 2, 128, numbers()).hints
     write, read = sorted(MARKED["racy_write_after_read"][0])
     assert {hint.first.site.line, hint.second.site.line} == {write, read}
     assert hint.block == (0, 0, 0)
@@ -78,22 +73,20 @@ def test_few_blocks_are_looked_at(blocks):
     assert 1 <= looked_at <= min(probe.MOST_BLOCKS, 1 + blocks // probe.OF_BLOCKS)
 
 
-def test_hints_do_not_depend_on_workers(planted):
-    name = "racy_shift_in_place"
-    runs = [
-        banksim.run(planted[name], 4096, 128, (np.zeros(1 << 20, np.int32), numbers()[1]), workers=n) for n in (1, 3)
-    ]
+def test_hints_do_not_depend_on_workers():
+    kernel = loaded(PLANTED)["racy_shift_in_place"]
+    runs = [banksim.run(kernel, 4096, 128, (np.zeros(1 << 20, np.int32), numbers()[1]), workers=n) for n in (1, 3)]
     assert runs[0].hints == runs[1].hints != ()
 
 
-def test_a_check_needs_no_hint(planted):
-    checked = banksim.run(planted["racy_shift_in_place"], 2, 128, numbers(), check="races")
+def test_a_check_needs_no_hint():
+    checked = banksim.run(loaded(PLANTED)["racy_shift_in_place"], 2, 128, numbers(), check="races")
     assert checked.findings
     assert not checked.hints
 
 
-def test_timed(planted):
-    timed = banksim.run(planted["racy_shift_in_place"], 2, 128, numbers(), timing=True)
+def test_timed():
+    timed = banksim.run(loaded(PLANTED)["racy_shift_in_place"], 2, 128, numbers(), timing=True)
     assert timed.cycles is not None
     assert timed.hints
 
@@ -120,17 +113,11 @@ def test_every_report_says_it(capsys, tmp_path):
 
 
 def test_program(tmp_path, capsys):
-    program = tmp_path / "racy.py"
-    program.write_text(
-        "import numpy as np\nfrom numba import cuda, int32\n\n\n@cuda.jit\ndef turn(out):\n"
-        "    s = cuda.shared.array(64, int32)\n    s[cuda.threadIdx.x] = 1\n"
-        "    out[cuda.threadIdx.x] = s[63 - cuda.threadIdx.x]\n\n\n"
-        "out = np.zeros(64, np.int32)\nturn[1, 64](out)\nturn[2, 64](out)\n"
-    )
-    report, page = tmp_path / "r.json", tmp_path / "r.html"
-    assert main(["run", "--json", "--html", str(page), "--output", str(report), str(program)]) == 0
-    (kernel,) = json.loads(report.read_text())["kernels"]
-    (hint,) = kernel["hints"]
+    program = written_to(tmp_path / "racy.py", PROGRAM)
+    page = tmp_path / "r.html"
+    status, report = reported(tmp_path, "--html", page, program)
+    assert status == 0
+    (hint,) = report["kernels"][0]["hints"]
     assert {hint[side]["line"] for side in ("first", "second")} == {8, 9}
     assert "touched the same shared word" in " ".join(Page(page.read_text()).texts)
     assert "touched the same shared word" in " ".join(err_of(capsys, ["run", str(program)], status=0).split())

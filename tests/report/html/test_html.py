@@ -12,7 +12,6 @@ import pytest
 
 import banksim
 from banksim.__main__ import main
-from banksim.banks.conflicts import Conflicts
 from banksim.layouts import layout
 from banksim.report.html.conflicts import Told, html, html_fragment
 from banksim.report.html.figures import MOST_PICTURES
@@ -22,26 +21,18 @@ from banksim.requests.trace import Site, Trace
 from banksim.version import VERSION
 from helpers.html_page import Page
 from helpers.places import EXAMPLES, written_to
+from helpers.traces import strided
 
 EXAMPLE = str(EXAMPLES / "transpose.py")
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: other tests read the pages by a parser")
 EVIL = """</script><script>document.title = "harm"</script><img src=x onerror="document.title='harm'">'"&{{ 7 * 7 }}"""
 
 
 def is_labelled(one: dict[str, str | None]) -> bool:
     """What is no ornament has a name for those who cannot see it."""
     return bool(one.get("aria-label")) or one.get("aria-hidden") == "true"
-
-
-def strided(
-    strides: list[int], text: str = "s[t]", file: str | None = None, width: int = 4, arch: str = "sm_90"
-) -> Conflicts:
-    """A request of each stride, on lines 1, 2, …"""
-    sites = [Site("LDS", 16 * n, file, n if file else None, text) for n in range(1, len(strides) + 1)]
-    address = np.array([np.arange(32) * width * stride for stride in strides])
-    number = np.arange(len(strides))
-    return banksim.replay(Trace.from_arrays("ld", width, 0xFFFFFFFF, address, site=number, sites=sites), arch)
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +116,11 @@ def test_it_says_how_it_was_made(transpose: Path, monkeypatch: pytest.MonkeyPatc
     assert "out: 4,096 bytes, a: 4,096 bytes" in said
     assert any(text.startswith(f"banksim {VERSION}, Python 3.") for text in said)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    once = html([strided([2])], "k")
+    once = html([strided(2)], "k")
     assert "1970-01-02 00:00 UTC" in Page(once).texts
-    assert html([strided([2])], "k") == once
+    assert html([strided(2)], "k") == once
     given = Told(when=datetime(2030, 1, 1, 9, 30))
-    assert "2030-01-01 09:30 UTC" in Page(html([strided([2])], "k", given)).texts
+    assert "2030-01-01 09:30 UTC" in Page(html([strided(2)], "k", given)).texts
 
 
 def test_findings_show_both_accesses_and_lead_to_their_lines(tmp_path: Path) -> None:
@@ -179,7 +170,7 @@ def test_it_can_be_used_without_eyes_and_mouse(transpose: Path) -> None:
 
 @pytest.mark.parametrize("file", [None, "evil.cu"])
 def test_text_of_users_does_no_harm(file: str | None) -> None:
-    text = html([strided([2, 1], EVIL, file)], EVIL)
+    text = html([strided(2, 1, text=EVIL, file=file)], EVIL)
     page = Page(text)
     assert len(page.named("script")) == 1
     assert not page.named("img")
@@ -191,7 +182,7 @@ def test_a_large_kernel_stays_small(tmp_path: Path) -> None:
     file = tmp_path / "large.cu"
     file.write_text("    float x = tile[threadIdx.x][threadIdx.y] * weights[threadIdx.y] + bias;\n" * 1000)
     archs = ("kepler-8", "sm_75", "sm_90")
-    judged = [strided([2] * 1000, file=str(file), width=16, arch=arch) for arch in archs]
+    judged = [strided(*[2] * 1000, file=file, width=16, arch=arch) for arch in archs]
     text = html(judged, "large", Told(plain=conflicts("replay", judged)))
     assert len(text) < 1_200_000
     assert "The whole report as plain data is left out" in text
@@ -418,27 +409,27 @@ def framed(file: Path, folder: Path) -> object:
     return json.loads(in_browser(page, folder, "--allow-file-access-from-files", "--virtual-time-budget=5000"))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@needs_browser
 def test_advice_fits_a_phone_and_a_desk(advice: Path, tmp_path: Path) -> None:
     expected = "transpose: layouts of shared memory on kepler-4 and sm_90"
     lit = 2 + 32 + 1 + 32  # the first pass of each picture: 16-way and 32-way before, none after
     assert framed(advice, tmp_path) == [["1200", True, lit, 0, expected], ["375", True, lit, 0, expected]]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@needs_browser
 def test_many_architectures_fit_a_phone_and_a_desk(tmp_path: Path) -> None:
     archs = ["tesla", "fermi", "kepler-4", "kepler-8", "sm_75", "sm_90", "sm_120"]
     file = tmp_path / "many.html"
-    file.write_text(html([strided([2, 1], file="k.cu", arch=arch) for arch in archs], "k"), encoding="utf-8")
+    file.write_text(html([strided(2, 1, file="k.cu", arch=arch) for arch in archs], "k"), encoding="utf-8")
     title = f"k on {', '.join(archs[:-1])} and {archs[-1]}"
     assert framed(file, tmp_path) == [["1200", True, 72, 0, title], ["375", True, 72, 0, title]]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@needs_browser
 def test_a_notebook_s_own_style_stays_outside(tmp_path: Path) -> None:
     page = tmp_path / "notebook.html"
     foreign = ".of-notebook :is(tr, td, th, li, code):not(.none) { padding: 9px 40px; text-align: center; }"
-    body = html_fragment([strided([2, 1], file="k.cu")], "k")
+    body = html_fragment([strided(2, 1, file="k.cu")], "k")
     seen = (
         "[...document.querySelectorAll('.banksim *')].filter(one => getComputedStyle(one).paddingTop === '9px').length"
     )
@@ -449,7 +440,7 @@ def test_a_notebook_s_own_style_stays_outside(tmp_path: Path) -> None:
     assert in_browser(page, tmp_path) == "0"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the tests above read the pages with a parser")
+@needs_browser
 @pytest.mark.parametrize("width", [500, 1280])
 def test_a_browser_steps_through_the_passes(transpose: Path, tmp_path: Path, width: int) -> None:
     page = tmp_path / "stepping.html"
