@@ -70,30 +70,10 @@ _MODULE_OF = {
 }
 
 __all__ = [
-    "Architecture",
-    "BanksimError",
-    "Conflicts",
-    "Layout",
-    "Range",
-    "Site",
-    "Struct",
-    "Trace",
-    "absent",
-    "architecture",
-    "block_cycles",
-    "errors",
-    "explain",
-    "ideal",
-    "layout",
-    "layout_pattern",
-    "load",
-    "nsight_ideal",
-    "pattern",
-    "replay",
-    "run",
-    "tensor_map",
-    "transactions",
-]
+    "Architecture", "BanksimError", "Conflicts", "Layout", "Range", "Site", "Struct", "Trace", "absent",
+    "architecture", "block_cycles", "errors", "explain", "ideal", "layout", "layout_pattern", "load", "nsight_ideal",
+    "pattern", "replay", "run", "tensor_map", "transactions",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -13,18 +13,9 @@ from banksim.errors import InputError
 from cuda_kernels.numba_cuda import Dispatcher, require
 
 FAMILIES = (
-    "tiles",
-    "transposes",
-    "reductions",
-    "scans",
-    "histograms",
-    "stencils",
-    "sorting",
-    "rows",
-    "products",
-    "widths",
+    "tiles", "transposes", "reductions", "scans", "histograms", "stencils", "sorting", "rows", "products", "widths",
     "blocks",
-)
+)  # fmt: skip
 """The modules with kernels, in the order of the listing."""
 
 

@@ -172,25 +172,12 @@ _FIRST: dict[str, tuple[tuple[int, int], str]] = {
 }
 """The first compute capability that has an op, where not all have it (PTX ISA; CUDA guide for atomics)."""
 WIDTHS_OF: dict[str, tuple[int, ...]] = {
-    "ld": (1, 2, 4, 8, 16),
-    "st": (1, 2, 4, 8, 16),
-    "atom": (4, 8),
-    "red": (4, 8),
-    "exch": (4, 8, 16),
-    "cas": (4, 8, 16),
-    "cas_spin": (4, 8),
-    "popc_inc": (4,),
-    "probe": (8,),
-    "ldmatrix": (16,),
-    "stmatrix": (16,),
-    "cp_async": (4, 8, 16),
-    "cp_async_gather": (4, 8, 16),
-    **dict.fromkeys(BYPASSING, (16,)),
-    "bulk": (16,),
-    **dict.fromkeys(("remote", "remote_ld", "remote_st"), (1, 2, 4, 8, 16)),
-    **dict.fromkeys(BY_PLACES, (4, 8, 16)),
+    "ld": (1, 2, 4, 8, 16), "st": (1, 2, 4, 8, 16), "atom": (4, 8), "red": (4, 8), "exch": (4, 8, 16),
+    "cas": (4, 8, 16), "cas_spin": (4, 8), "popc_inc": (4,), "probe": (8,), "ldmatrix": (16,), "stmatrix": (16,),
+    "cp_async": (4, 8, 16), "cp_async_gather": (4, 8, 16), **dict.fromkeys(BYPASSING, (16,)), "bulk": (16,),
+    **dict.fromkeys(("remote", "remote_ld", "remote_st"), (1, 2, 4, 8, 16)), **dict.fromkeys(BY_PLACES, (4, 8, 16)),
     "wgmma": (16,),
-}
+}  # fmt: skip
 """Bytes that the machine's instructions of each kind have; narrower atomics are made of `cas` by compilers."""
 
 

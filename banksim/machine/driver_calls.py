@@ -335,13 +335,7 @@ def need_cluster(host: Host, lanes: Sequence[int], v: Words) -> None:
 
 
 CALLS: dict[str, Service] = {
-    "vprintf": vprintf,
-    "__assertfail": assertion,
-    "malloc": malloc,
-    "free": free,
-    "cudaGraphSetConditional": set_condition,
-    "unknown": unknown,
-    "copy_in": copy_in,
-    "copy_out": copy_out,
+    "vprintf": vprintf, "__assertfail": assertion, "malloc": malloc, "free": free,
+    "cudaGraphSetConditional": set_condition, "unknown": unknown, "copy_in": copy_in, "copy_out": copy_out,
     "need_cluster": need_cluster,
-}
+}  # fmt: skip

@@ -24,16 +24,9 @@ NUMBERS = """10 11 12 13 20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 8
 100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f"""
 REAL = NUMBERS.split()
 FAMILY_OF = {
-    "tesla": (1,),
-    "fermi": (2,),
-    "kepler-4": (3,),
-    "maxwell": (5,),
-    "pascal": (6,),
-    "volta": (7,),
-    "ampere": (8,),
-    "hopper": (9,),
-    "blackwell": (10, 11, 12),
-}
+    "tesla": (1,), "fermi": (2,), "kepler-4": (3,), "maxwell": (5,), "pascal": (6,), "volta": (7,), "ampere": (8,),
+    "hopper": (9,), "blackwell": (10, 11, 12),
+}  # fmt: skip
 Counts = npt.NDArray[np.int64]
 
 

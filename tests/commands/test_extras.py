@@ -14,17 +14,9 @@ from banksim.system import extras
 from helpers.places import EXAMPLES, KERNELS, PACKAGES, TRITON
 
 BLOCKED = [
-    "numba_cuda",
-    "cuda",
-    "nvidia",
-    "pyarrow",
-    "zstandard",
-    "fsspec",
-    "distributed",
-    "dask",
-    "tree_sitter",
+    "numba_cuda", "cuda", "nvidia", "pyarrow", "zstandard", "fsspec", "distributed", "dask", "tree_sitter",
     "tree_sitter_cuda",
-]
+]  # fmt: skip
 PROGRAM = """
 import contextlib, io, json, sys
 blocked = set(sys.argv[1].split())

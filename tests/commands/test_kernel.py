@@ -87,15 +87,8 @@ def test_padding_cures_the_transpose(capsys: Said) -> None:
 def test_a_cuda_kernel_takes_macros_scalars_and_dynamic_shared_memory(capsys: Said, tmp_path: Path) -> None:
     (tmp_path / "reverse.cu").write_text(SOURCE)
     words = [
-        "kernel",
-        str(tmp_path / "reverse.cu"),
-        "--block",
-        "64",
-        "--dynamic-shared",
-        "1024",
-        "--define",
-        "STRIDE=4",
-    ]
+        "kernel", str(tmp_path / "reverse.cu"), "--block", "64", "--dynamic-shared", "1024", "--define", "STRIDE=4",
+    ]  # fmt: skip
     words += ["--arg", "float32[64]", "--arg", "float32[64]=arange", "--arg", "int32=64", "--save-args", str(tmp_path)]
     run = found(words, capsys)
     np.testing.assert_array_equal(np.load(tmp_path / "0.npy"), np.arange(64)[::-1])

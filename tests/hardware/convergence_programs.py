@@ -7,20 +7,11 @@ from collections.abc import Iterator
 ALL = 0xFFFFFFFF
 BARRIERS = 3
 PARTITIONS = (
-    (0xFFFF0000,),
-    (0x0000FFFF,),
-    (0xF0000000,),
-    (0x0000000F,),
-    (0xFFFFFF00,),
-    (0x55555555,),
-    (0x00FF0000, 0xFF000000),
-    (0x0000FF00, 0x00FF0000),
-    (0x000000FF, 0x0000FF00, 0x00FF0000),
-    (0xFF000000, 0x00FF0000, 0x0000FF00),
-    (0x11111111, 0x22222222, 0x44444444),
-    (0x80000000, 0x00000001),
+    (0xFFFF0000,), (0x0000FFFF,), (0xF0000000,), (0x0000000F,), (0xFFFFFF00,), (0x55555555,),
+    (0x00FF0000, 0xFF000000), (0x0000FF00, 0x00FF0000), (0x000000FF, 0x0000FF00, 0x00FF0000),
+    (0xFF000000, 0x00FF0000, 0x0000FF00), (0x11111111, 0x22222222, 0x44444444), (0x80000000, 0x00000001),
     (0xFFF00000, 0x000F0000),
-)
+)  # fmt: skip
 Operation = tuple[str | int, ...]
 Program = tuple[list[Operation], list[int]]
 """Operations, and a word for each lane, whose bits say where it branches."""

@@ -186,19 +186,10 @@ def atomics() -> None:
     launch("atomics", "warp_relay", 1, 128, "int32[128] = 0", may_hang=True)
     one("last_block", 4, 128, "int32[4] = 0", "uint32[1] = 0", "int32[1] = 0")
     tables = {
-        "row": "i",
-        "even": "2 * i",
-        "bank": "32 * i",
-        "odd": "31 * i",
-        "half": "np.where(i < 16, i, 1023 - i)",
-        "twos": "i // 2",
-        "fours": "i // 4 * 32",
-        "one": "7",
-        "hash": "hash(i) % 1024",
-        "few": "hash(i) % 8 * 32",
-        "some": "np.where(hash(i) % 3 == 0, -1, 16 * i)",
-        "mixed": "hash(i) % 16 * (1 + hash(i, 1) % 2 * 31)",
-    }
+        "row": "i", "even": "2 * i", "bank": "32 * i", "odd": "31 * i", "half": "np.where(i < 16, i, 1023 - i)",
+        "twos": "i // 2", "fours": "i // 4 * 32", "one": "7", "hash": "hash(i) % 1024", "few": "hash(i) % 8 * 32",
+        "some": "np.where(hash(i) % 3 == 0, -1, 16 * i)", "mixed": "hash(i) % 16 * (1 + hash(i, 1) % 2 * 31)",
+    }  # fmt: skip
     for variant, rule in tables.items():
         arguments = (f"int32[32] = {rule}",)
         for kernel, dtype in (("float", "float32"), ("double", "float64"), ("long", "uint64")):

@@ -191,17 +191,8 @@ def test_what_is_missing_or_odd_is_one_line() -> None:
 def test_the_command(here: Path, capsys: Said) -> None:
     words = ["kernel", f"{here / 'triton_kernels.py'}:transpose", "--const", "BLOCK=32", "--const", "num_warps=4"]
     words += [
-        "--grid",
-        "1,1",
-        "--arg",
-        "float32[32,32]=random",
-        "--arg",
-        "float32[32,32]",
-        "--arg",
-        "32",
-        "--arg",
-        "32",
-    ]
+        "--grid", "1,1", "--arg", "float32[32,32]=random", "--arg", "float32[32,32]", "--arg", "32", "--arg", "32",
+    ]  # fmt: skip
     found = json.loads(out_of(capsys, [*words, "--json", "--arch", "sm_80,sm_90"]))
     assert [one["transactions"] > 0 for one in found["conflicts"]] == [True, True]
     assert main(["kernel", "--list", str(here / "triton_kernels.py")]) == 0

@@ -107,20 +107,12 @@ def test_values_that_c_programmers_know(written: str, expected: int, type_: str)
 @pytest.mark.parametrize(
     ("written", "undefined"),
     [
-        ("8 / t", [0]),
-        ("8 % (t - 3)", [3]),
-        ("1 << (t + 28)", [4, 5, 6, 7]),
-        ("1ll << (t + 60)", [4, 5, 6, 7]),
-        ("1 >> (2 - (int)t)", [3, 4, 5, 6, 7]),
-        ("t ? 8 / t : 0", []),
-        ("t > 4 || 8 / t", [0]),
-        ("t && 8 / t", []),
-        ("(8 / t) * 0", [0]),
-        ("(8 / t) ? 1 : 1", [0]),
-        ("t == 7 ? 1 << 40 : 8 / t", [0, 7]),
+        ("8 / t", [0]), ("8 % (t - 3)", [3]), ("1 << (t + 28)", [4, 5, 6, 7]), ("1ll << (t + 60)", [4, 5, 6, 7]),
+        ("1 >> (2 - (int)t)", [3, 4, 5, 6, 7]), ("t ? 8 / t : 0", []), ("t > 4 || 8 / t", [0]), ("t && 8 / t", []),
+        ("(8 / t) * 0", [0]), ("(8 / t) ? 1 : 1", [0]), ("t == 7 ? 1 << 40 : 8 / t", [0, 7]),
         ("t < 4 ? min(8 / t, 1) : abs(8 % (t - 5))", [0, 5]),
     ],
-)
+)  # fmt: skip
 def test_undefined_values_are_those_that_are_used(written: str, undefined: list[int]) -> None:
     found = lanes(evaluate(written, {"t": ("u4", [*range(LANES)])}))
     assert [lane for lane, number in enumerate(found) if number is None] == undefined

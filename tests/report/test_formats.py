@@ -59,22 +59,14 @@ COMMANDS = {
     "pattern": ["pattern", *TILE, "--arch", "tesla,fermi,sm_90"],
     "unknown": ["pattern", "atomicAdd(&c[threadIdx.x], 1)", "c[3]", "--declare", "int c[256]", "--arch", "fermi"],
     "kernel": [
-        "kernel",
-        "race.cu",
-        "--grid",
-        "3",
-        *LAUNCH,
-        "--check",
-        "races,uninitialized",
-        "--arch",
-        "sm_90,kepler-4",
+        "kernel", "race.cu", "--grid", "3", *LAUNCH, "--check", "races,uninitialized", "--arch", "sm_90,kepler-4",
     ],
     "classes": ["kernel", "quiet.cu", "--grid", "70000", *LAUNCH],
     "time": ["kernel", "race.cu", "--grid", "3", *LAUNCH, "--timing"],
     "several": ["kernel", "quiet.cu", *LAUNCH, "--arch", "sm_90,sm_80,kepler-4"],
     "run": ["run", "--check", "races", "program.py"],
     "time of a program": ["run", "--timing", "program.py"],
-}
+}  # fmt: skip
 SARIF = json.loads((SARIF_SCHEMA).read_text())
 Leaf = tuple[str, Any]
 

@@ -50,21 +50,10 @@ def test_a_barrier_that_not_all_reach_ends_the_launch() -> None:
 
 
 CASES = [
-    "chain/2/32/1/4/1/1",
-    "chain/8/32/3/4/1/1",
-    "chain/2/32/1/32/1/1",
-    "loads/2/32/1/4/1/1",
-    "loads/2/32/1/32/1/1",
-    "loads/2/1024/1/4/1/4",
-    "loads_16/2/32/1/16/1/1",
-    "async_stores/2/32/1/4/1/4",
-    "barriers/2/32",
-    "barriers/16/128",
-    "ping_store/2/32/1/0",
-    "ping_arrive/2/32/1/0",
-    "ping_copy/2/32/1/16",
-    "ping_copy/2/32/1/4096",
-]
+    "chain/2/32/1/4/1/1", "chain/8/32/3/4/1/1", "chain/2/32/1/32/1/1", "loads/2/32/1/4/1/1", "loads/2/32/1/32/1/1",
+    "loads/2/1024/1/4/1/4", "loads_16/2/32/1/16/1/1", "async_stores/2/32/1/4/1/4", "barriers/2/32", "barriers/16/128",
+    "ping_store/2/32/1/0", "ping_arrive/2/32/1/0", "ping_copy/2/32/1/16", "ping_copy/2/32/1/4096",
+]  # fmt: skip
 
 
 recorded_kernels = partial(loaded, Path(recorder.__file__).parent / "cluster_latency.cu", "sm_90a")

@@ -285,26 +285,14 @@ class MemoryEngine(NumpyEngine):
         lane = LANE.astype(np.uint64)
         below = (np.uint64(1) << lane) - 1
         table: dict[str, Any] = {
-            "SR_TID.X": self.thread % x,
-            "SR_TID.Y": self.thread // x % y,
-            "SR_TID.Z": self.thread // x // y,
-            "SR_CTAID.X": block % across,
-            "SR_CTAID.Y": block // across % down,
-            "SR_CTAID.Z": block // across // down,
-            "SR_LANEID": lane,
-            "SR_EQMASK": below + 1,
-            "SR_LTMASK": below,
-            "SR_LEMASK": 2 * below + 1,
-            "SR_GTMASK": FULL_MASK - (2 * below + 1),
-            "SR_GEMASK": FULL_MASK - below,
-            "SR_CgaCtaId": self.block.rank,
-            "SR_CgaSize": 0,
-            "SR_SMEMSZ": self.launch.shared_allocated,
-            "SR_LMEMHIOFF": 0,
-            "SR_SWINHI": SHARED_WINDOW >> 32,
-            "SR_SWINLO": 0,
+            "SR_TID.X": self.thread % x, "SR_TID.Y": self.thread // x % y, "SR_TID.Z": self.thread // x // y,
+            "SR_CTAID.X": block % across, "SR_CTAID.Y": block // across % down, "SR_CTAID.Z": block // across // down,
+            "SR_LANEID": lane, "SR_EQMASK": below + 1, "SR_LTMASK": below, "SR_LEMASK": 2 * below + 1,
+            "SR_GTMASK": FULL_MASK - (2 * below + 1), "SR_GEMASK": FULL_MASK - below, "SR_CgaCtaId": self.block.rank,
+            "SR_CgaSize": 0, "SR_SMEMSZ": self.launch.shared_allocated, "SR_LMEMHIOFF": 0,
+            "SR_SWINHI": SHARED_WINDOW >> 32, "SR_SWINLO": 0,
             **code_layout.machine(self.launch.kernel.arch).registers,
-        }
+        }  # fmt: skip
         if name[:-2] in self.block.clocks:
             return self.clock(name)
         if name not in table:

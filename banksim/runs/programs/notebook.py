@@ -22,41 +22,11 @@ from banksim.system.visible import say
 MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<mark>%%?|!!?)(?P<word>[\w./-]*)[ \t]*(?P<rest>[^\n]*)")
 HELP = re.compile(r"[ \t]*(\?\??[\w.]+|[\w.]+\?\??)[ \t]*")
 SHOWN_ONLY = (
-    "matplotlib",
-    "load_ext",
-    "reload_ext",
-    "unload_ext",
-    "autoreload",
-    "config",
-    "pylab",
-    "precision",
-    "alias",
-    "alias_magic",
-    "autocall",
-    "automagic",
-    "colors",
-    "doctest_mode",
-    "gui",
-    "history",
-    "notebook",
-    "page",
-    "pdb",
-    "pinfo",
-    "pprint",
-    "psearch",
-    "xmode",
-    "who",
-    "whos",
-    "who_ls",
-    "lsmagic",
-    "logstart",
-    "logstop",
-    "reset_selective",
-    "store",
-    "memit",
-    "lprun",
-    "mprun",
-)
+    "matplotlib", "load_ext", "reload_ext", "unload_ext", "autoreload", "config", "pylab", "precision", "alias",
+    "alias_magic", "autocall", "automagic", "colors", "doctest_mode", "gui", "history", "notebook", "page", "pdb",
+    "pinfo", "pprint", "psearch", "xmode", "who", "whos", "who_ls", "lsmagic", "logstart", "logstop",
+    "reset_selective", "store", "memit", "lprun", "mprun",
+)  # fmt: skip
 """Magics that set up the display or ask about the session."""
 MEASURED = ("time", "timeit", "prun", "capture")
 """Magics that measure or record the code that they run. The code is run once."""

@@ -16,27 +16,15 @@ from helpers.commands import err_of
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("5", 5),
-        ("-7", -7),
-        ("0x10", 16),
-        ("2.5", 2.5),
-        ("1e-3", 1e-3),
-        ("true", True),
-        ("int32=5", np.int32(5)),
-        ("uint8=0xff", np.uint8(255)),
-        ("float32=0.1", np.float32(0.1)),
-        ("float64=nan", np.float64("nan")),
-        ("bool=1", np.bool_(True)),
-        ("float32[2,3]", np.zeros((2, 3), np.float32)),
-        ("float32[2,3]=zeros", np.zeros((2, 3), np.float32)),
-        ("int16[4]=ones", np.ones(4, np.int16)),
-        ("uint8[2*150]=arange", np.arange(300).astype(np.uint8)),
-        ("float64[2]=-1.5", np.array([-1.5, -1.5])),
-        ("complex64[2]=2", np.array([2, 2], np.complex64)),
-        ("int32[0]", np.zeros(0, np.int32)),
+        ("5", 5), ("-7", -7), ("0x10", 16), ("2.5", 2.5), ("1e-3", 1e-3), ("true", True), ("int32=5", np.int32(5)),
+        ("uint8=0xff", np.uint8(255)), ("float32=0.1", np.float32(0.1)), ("float64=nan", np.float64("nan")),
+        ("bool=1", np.bool_(True)), ("float32[2,3]", np.zeros((2, 3), np.float32)),
+        ("float32[2,3]=zeros", np.zeros((2, 3), np.float32)), ("int16[4]=ones", np.ones(4, np.int16)),
+        ("uint8[2*150]=arange", np.arange(300).astype(np.uint8)), ("float64[2]=-1.5", np.array([-1.5, -1.5])),
+        ("complex64[2]=2", np.array([2, 2], np.complex64)), ("int32[0]", np.zeros(0, np.int32)),
         (" int32[ 2 , 2 ] ", np.zeros((2, 2), np.int32)),
     ],
-)
+)  # fmt: skip
 def test_an_argument_is_what_it_says(text: str, value: Any) -> None:
     found = parse(text, 0)
     assert type(found) is type(value)

@@ -115,19 +115,11 @@ SYMBOL = "_ZN2ns4copyILi32EfEEvPT0_"
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("copy", True),
-        ("ns::copy", True),
-        ("copy<32,float>", True),
-        ("ns::copy<32, float>(float*)", True),
-        (SYMBOL, True),
-        ("cop", False),
-        ("copy<64, float>", False),
-        ("regex:op", True),
-        ("regex:^copy", True),
-        ("regex:<64", False),
-        ("regex:_ZN", False),
+        ("copy", True), ("ns::copy", True), ("copy<32,float>", True), ("ns::copy<32, float>(float*)", True),
+        (SYMBOL, True), ("cop", False), ("copy<64, float>", False), ("regex:op", True), ("regex:^copy", True),
+        ("regex:<64", False), ("regex:_ZN", False),
     ],
-)
+)  # fmt: skip
 def test_a_name_is_one_of_the_ways_to_write_it(name: str, found: bool) -> None:
     assert choice(name).names(SYMBOL) is found
 

@@ -239,16 +239,9 @@ def test_what_a_program_sees(outcome: Callable[..., tuple[int, int]], what: str)
     """Memory is looked at, changed and freed in every way; some launches cannot wait."""
     launches, executed = outcome(what)
     never = {
-        "nothing": 6,
-        "freed": 6,
-        "reset": 6,
-        "partly": 0,
-        "again": 4,
-        "often": 2506,
-        "in_turn": 4,
-        "addresses": 300,
+        "nothing": 6, "freed": 6, "reset": 6, "partly": 0, "again": 4, "often": 2506, "in_turn": 4, "addresses": 300,
         "refused": 7,
-    }
+    }  # fmt: skip
     assert launches - executed == never.get(what, 0)
 
 

@@ -97,32 +97,8 @@ def test_sums_of_products_of_bytes_keep_their_lowest_bits(depth: int) -> None:
     out = np.zeros((2, 3), np.int32)
     places = [PROGRAM.address_of(n) for n in range(3)]
     words = (
-        0,
-        1,
-        1,
-        2,
-        3,
-        depth,
-        1,
-        0,
-        places[0],
-        3,
-        depth,
-        0,
-        places[1],
-        3,
-        3,
-        0,
-        0,
-        0,
-        places[2],
-        10,
-        2,
-        0,
-        1,
-        72,
-        0,
-    )
+        0, 1, 1, 2, 3, depth, 1, 0, places[0], 3, depth, 0, places[1], 3, 3, 0, 0, 0, places[2], 10, 2, 0, 1, 72, 0,
+    )  # fmt: skip
     call("GemmEx", *words, buffers=[a, b, out])
     expected = a.astype(np.int32) @ b.astype(np.int32)
     np.testing.assert_array_equal(out.reshape(3, 2).T, expected)
