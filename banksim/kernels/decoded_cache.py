@@ -97,15 +97,9 @@ def plain(kernel: Kernel) -> dict[str, object]:
 
 
 NUMBERS = (
-    "globals_bytes",
-    "parameter_base",
-    "shared_base",
-    "shared_bytes",
-    "local_bytes",
-    "registers",
-    "max_threads",
+    "globals_bytes", "parameter_base", "shared_base", "shared_bytes", "local_bytes", "registers", "max_threads",
     "slot",
-)
+)  # fmt: skip
 
 
 class Table:

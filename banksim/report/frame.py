@@ -45,23 +45,17 @@ def rows(of: Run | Conflicts, by: str) -> list[Row]:
 
 def row_of(conflicts: Conflicts, site: SiteConflicts) -> Row:
     counts = ends(site.transactions) if site.transactions is not None else None
+    as_they_are = ("offset", "file", "line", "op", "width", "requests", "ideal", "status")
     return {
+        **{name: getattr(site, name) for name in as_they_are},
         "arch": conflicts.arch.name,
-        "offset": site.offset,
         "sass": site.opcode,
-        "file": site.file,
-        "line": site.line,
         "text": site.text.strip(),
-        "op": site.op,
-        "width": site.width,
-        "requests": site.requests,
         "transactions": counts and counts.high,
         "transactions_low": counts and counts.low,
-        "ideal": site.ideal,
         "excess": None if site.excess is None else ends(site.excess).high,
         "per_request": counts and site.requests and counts.high / site.requests,
         "degree": None if site.degree is None else ends(site.degree).high,
-        "status": site.status,
     }
 
 

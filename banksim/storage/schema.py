@@ -190,13 +190,8 @@ def launch(
     kernel: str, grid: Sequence[int], block: Sequence[int], dynamic_shared: int, first: int = 0
 ) -> dict[str, Any]:
     """What a file tells of a launch; `first`: the number of its first block."""
-    return {
-        "kernel": kernel,
-        "grid": [*grid],
-        "block": [*block],
-        "dynamic_shared": dynamic_shared,
-        "first_block": first,
-    }
+    sizes = {"grid": [*grid], "block": [*block], "dynamic_shared": dynamic_shared}
+    return {"kernel": kernel, **sizes, "first_block": first}
 
 
 def metadata_of(sites: Sequence[Site], launches: Sequence[dict[str, object]]) -> dict[bytes, bytes]:

@@ -27,15 +27,9 @@ COMPILED = ("requests", "architectures", "banks", "machine", "timing", "system")
 SETTINGS = Path(".numba_config.yaml")
 """Numba reads settings from here too."""
 HARMLESS = (
-    "CACHE_",
-    "CUDA_",
-    "COLOR_SCHEME",
-    "DISABLE_CUDA",
-    "ENABLE_CUDASIM",
-    "FORCE_CUDA_CC",
-    "NUM_THREADS",
+    "CACHE_", "CUDA_", "COLOR_SCHEME", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA_CC", "NUM_THREADS",
     "THREADING_LAYER",
-)
+)  # fmt: skip
 """Prefixes of numba's settings that do not change the code of a loop."""
 OF_ERRORS = "numba_"
 """Prefix of the functions that numba's code calls to raise an error. They are never called here: an object that raises

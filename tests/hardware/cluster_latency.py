@@ -95,13 +95,8 @@ def record(folder: Path, out: Path) -> None:
         key = "/".join(map(str, (name, blocks, threads, *arguments)))
         found[key] = driver.download(table, np.empty(shape, np.uint32))
     for blocks, threads, shared in (
-        (2, 32, 0),
-        (4, 128, 0),
-        (8, 32, 0),
-        (16, 32, 0),
-        (8, 1024, 0),
-        (8, 128, 100 << 10),
-    ):
+        (2, 32, 0), (4, 128, 0), (8, 32, 0), (16, 32, 0), (8, 1024, 0), (8, 128, 100 << 10),
+    ):  # fmt: skip
         for grid in (blocks, 16, 128, 528):
             gpu.launch(gpu.function("where"), grid, threads, blocks, [table], shared)
             driver("cuCtxSynchronize")

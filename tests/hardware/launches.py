@@ -391,13 +391,9 @@ def schedule() -> None:
         return f"uint8[{blocks * 32 * length}] = np.where({last}, {end}, hash(i, {seed}) % {choices})"
 
     traced = {
-        "states": (3, 3),
-        "states_yield": (3, 3),
-        "loop": (10, 3),
-        "indirect": (3, 3),
-        "switch": (6, 7),
+        "states": (3, 3), "states_yield": (3, 3), "loop": (10, 3), "indirect": (3, 3), "switch": (6, 7),
         "syncwarp": (3, 3),
-    }
+    }  # fmt: skip
     for kernel, (choices, end) in traced.items():
         for blocks, seed in ((8, 0), (1, 1), (1, 2)):
             rule, log = script(blocks, 24, choices, end, seed), f"uint32[{blocks * 32 * 24 * 8}] = 0"

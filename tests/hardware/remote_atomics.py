@@ -104,15 +104,9 @@ def convert(table: Path, npz: Path) -> None:
     counted = counts(table, METRIC)
     made = requests()[: len(counted)]
     types = {
-        "how": np.uint8,
-        "cluster": np.uint8,
-        "grid": np.uint16,
-        "shared": np.uint32,
-        "source": np.uint8,
-        "mask": np.uint32,
-        "address": np.uint32,
-        "rank": np.uint8,
-    }
+        "how": np.uint8, "cluster": np.uint8, "grid": np.uint16, "shared": np.uint32, "source": np.uint8,
+        "mask": np.uint32, "address": np.uint32, "rank": np.uint8,
+    }  # fmt: skip
     np.savez_compressed(
         npz, lines=counted, **{name: np.array([one[name] for one in made], kind) for name, kind in types.items()}
     )

@@ -18,24 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matrix
 import numpy as np
 from matrix import Kind, numbers
 from recorder import DATA, HERE, commands, digests
 
 IMAGE = 40960
 """Bytes of shared memory."""
-KINDS = {
-    "f16": Kind(11, 5, 16),
-    "bf16": Kind(8, 8, 16),
-    "tf32": Kind(24, 8, 32),
-    "f32": Kind(24, 8, 32),
-    "s8": Kind(0, 0, 8),
-    "u8": Kind(0, 0, 8),
-    "b1": Kind(0, 0, 8),
-    "s32": Kind(0, 0, 32),
-    "e4m3": Kind(4, 4, 8),
-    "e5m2": Kind(3, 5, 8),
-}
+KINDS = matrix.KINDS | {"b1": Kind(0, 0, 8), "e4m3": Kind(4, 4, 8), "e5m2": Kind(3, 5, 8)}
 
 
 @dataclass(frozen=True)

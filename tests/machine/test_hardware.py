@@ -82,27 +82,14 @@ RACING = {
 """Launches whose results depend on time, and why: their rows are compared, their results are not."""
 
 APPROXIMATE = {
-    "arithmetic.functions_*": 1e-4,
-    "arithmetic.special_functions*": 1e-4,
-    "textbook.softmax": 1e-6,
-    "textbook.n_body": 1e-5,
-    "textbook.fft": 1e-5,
-    "textbook.black_scholes": 1e-4,
-    "textbook.layer_norm": 1e-6,
-    "samples.binomial_option": 1e-6,
-    "tensor.attention": 1e-6,
-    "sums.binomial_registers": 1e-6,
-    "sums.bodies*": 1e-4,
-    "sums.cross_entropy": 1e-6,
-    "sums.flash_attention": 1e-6,
-    "sums.options": 1e-5,
-    "sums.quasi_random": 1e-6,
-    "sums.softmax_*": 1e-6,
-    "transforms.bilateral": 1e-6,
-    "triton_kernels.*softmax": 1e-6,
-    "triton_kernels.attention": 1e-5,
-    "triton_kernels.layer_norm": 1e-6,
-}
+    **dict.fromkeys(
+        ("textbook.softmax", "textbook.layer_norm", "samples.binomial_option", "tensor.attention", "sums.softmax_*",
+         "sums.binomial_registers", "sums.cross_entropy", "sums.flash_attention", "sums.quasi_random",
+         "transforms.bilateral", "triton_kernels.*softmax", "triton_kernels.layer_norm"), 1e-6),
+    **dict.fromkeys(("textbook.n_body", "textbook.fft", "sums.options", "triton_kernels.attention"), 1e-5),
+    **dict.fromkeys(
+        ("arithmetic.functions_*", "arithmetic.special_functions*", "textbook.black_scholes", "sums.bodies*"), 1e-4),
+}  # fmt: skip
 """Results of the special-function unit, whose last bits are not exact: the error allowed, absolute or relative."""
 
 JOINS = "which ready threads join, and when, is not known well enough here"

@@ -105,14 +105,9 @@ ORACLES: dict[str, tuple[int, Callable[..., Any]]] = {
 kernels of Numba's, which take several parameters for an array, it gets the arrays alone."""
 
 ROUNDED = {
-    "bisect": 1e-4,
-    "cholesky_solve": 1e-12,
-    "fourier_256": 1e-5,
-    "fourier_doubles": 1e-13,
-    "interpolate": 1e-4,
-    "norm_welford": 1e-5,
-    "py_jacobi": 1e-6,
-}
+    "bisect": 1e-4, "cholesky_solve": 1e-12, "fourier_256": 1e-5, "fourier_doubles": 1e-13, "interpolate": 1e-4,
+    "norm_welford": 1e-5, "py_jacobi": 1e-6,
+}  # fmt: skip
 """Results that round on the way: the error allowed, absolute or relative. All others are exact."""
 
 

@@ -108,13 +108,8 @@ def test_parts_are_named() -> None:
     declare = "struct {float2 p; struct {char c; int i[2];} in;} s[8]; double4 d[2]"
     trace = pattern("s[3]; d[1]", declare=declare)
     assert [site.text for site in trace.sites] == [
-        "s[3].p",
-        "s[3].in.c",
-        "s[3].in.i[0]",
-        "s[3].in.i[1]",
-        "d[1] (bytes 0 to 15)",
-        "d[1] (bytes 16 to 31)",
-    ]
+        "s[3].p", "s[3].in.c", "s[3].in.i[0]", "s[3].in.i[1]", "d[1] (bytes 0 to 15)", "d[1] (bytes 16 to 31)",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

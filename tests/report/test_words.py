@@ -9,14 +9,10 @@ from banksim.wording import listed, mean, number, plural, runs, ways
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (0, "0"),
-        (1024, "1,024"),
-        (Range(4, 16), "4–16"),
-        (Range(7, 7), "7"),
-        (None, "unknown"),
+        (0, "0"), (1024, "1,024"), (Range(4, 16), "4–16"), (Range(7, 7), "7"), (None, "unknown"),
         (10**9, "1,000,000,000"),
     ],
-)
+)  # fmt: skip
 def test_a_count_shows_thousands_both_ends_and_ignorance(count: int | Range[int] | None, text: str) -> None:
     assert number(count) == text
 

@@ -17,22 +17,15 @@ from banksim.machine.state import aligned
 CHECKS = {"races": records.RACES, "uninitialized": records.UNINITIALIZED}
 CALLED = {
     records.READ: "read",
-    records.WRITE: "write",
-    records.COPY: "asynchronous write",
-    records.STARTING: "write",
-    records.TENTATIVE_READ: "atomic read",
-    records.FLAG_READ: "atomic read",
-    records.FLAG_WRITE: "atomic write",
-    records.UPDATE: "atomic",
-    records.EXCHANGE: "atomic",
-    records.ARRIVE: "arrival at a barrier",
-    records.WAIT: "wait for a barrier",
-    records.COPIES_ARRIVE: "arrival at a barrier",
-    records.BULK: "asynchronous write",
-    records.REDUCE: "atomic",
-    records.SEND: "asynchronous write",
-    records.PULL: "asynchronous read",
     records.MULTIPLY: "read by wgmma",
+    records.PULL: "asynchronous read",
+    **dict.fromkeys((records.WRITE, records.STARTING), "write"),
+    **dict.fromkeys((records.COPY, records.BULK, records.SEND), "asynchronous write"),
+    **dict.fromkeys((records.UPDATE, records.EXCHANGE, records.REDUCE), "atomic"),
+    **dict.fromkeys((records.TENTATIVE_READ, records.FLAG_READ), "atomic read"),
+    records.FLAG_WRITE: "atomic write",
+    **dict.fromkeys((records.ARRIVE, records.COPIES_ARRIVE), "arrival at a barrier"),
+    records.WAIT: "wait for a barrier",
 }
 
 

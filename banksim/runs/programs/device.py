@@ -54,14 +54,9 @@ RECORDED = """
 """cuDeviceGetAttribute of one NVIDIA H200 under driver 13.0, by the names of CUdevice_attribute."""
 
 OWN = {
-    "COOPERATIVE_LAUNCH": 0,
-    "COOPERATIVE_MULTI_DEVICE_LAUNCH": 0,
-    "CLUSTER_LAUNCH": 0,
-    "MEMORY_POOLS_SUPPORTED": 0,
-    "PCI_BUS_ID": 0,
-    "PCI_DEVICE_ID": 0,
-    "PCI_DOMAIN_ID": 0,
-}
+    "COOPERATIVE_LAUNCH": 0, "COOPERATIVE_MULTI_DEVICE_LAUNCH": 0, "CLUSTER_LAUNCH": 0, "MEMORY_POOLS_SUPPORTED": 0,
+    "PCI_BUS_ID": 0, "PCI_DEVICE_ID": 0, "PCI_DOMAIN_ID": 0,
+}  # fmt: skip
 """Attributes that differ from an H200's: what banksim cannot do, and what only a device in a slot has."""
 
 OF_PROGRAMS = {

@@ -104,13 +104,9 @@ def test_descriptors_read_the_tile(way: str) -> None:
     d = np.zeros((len(images), 8, 128), np.uint32)
     kernel = recordings.kernels("warpgroup_products")[form.name]
     args = [
-        d,
-        np.array(images),
-        np.int32(IMAGE),
-        np.zeros((len(d), 4, 128), np.uint32),
-        np.array(which, np.uint64),
+        d, np.array(images), np.int32(IMAGE), np.zeros((len(d), 4, 128), np.uint32), np.array(which, np.uint64),
         np.int32(0),
-    ]
+    ]  # fmt: skip
     done = banksim.run(kernel, len(d), 128, args)
     left, right = (tiles[0].T, tiles[1][:, :16].T) if across else (tiles[0][:, :16], tiles[1][:, :16])
     wanted = left.astype(np.float32) @ right.astype(np.float32).T

@@ -64,9 +64,5 @@ def test_names_that_a_shell_would_take_apart(tmp_path: Path, monkeypatch: Patch,
 
 def test_a_program_is_called_as_the_user_calls_it() -> None:
     assert [called(word) for word in ("one.cu", "a/b.cu", "/a.x/b.cu", "./made", "make")] == [
-        "./one",
-        "a/b",
-        "/a.x/b",
-        "./made",
-        "make",
-    ]
+        "./one", "a/b", "/a.x/b", "./made", "make",
+    ]  # fmt: skip

@@ -128,12 +128,8 @@ def test_each_counter_is_compared_with_what_it_counts() -> None:
     assert matrices
     assert predicted(executed(launch)[0]).by_kind["ld"] == loads + matrices
     assert [counter_of(op) for op in ("st", "stmatrix_x4", "cas", "cp_async", "wgmma")] == [
-        "st",
-        "st",
-        "atom",
-        None,
-        None,
-    ]
+        "st", "st", "atom", None, None,
+    ]  # fmt: skip
     code = banksim.load(KERNELS / "clusters.cu", "sm_90")["both"]
     mine = predicted(banksim.run(code, 2, 32, [np.zeros(64, np.int32)], cluster=2))
     (there,) = [offset for offset, row in mine.rows.items() if row.opcode.startswith("LD.E")]

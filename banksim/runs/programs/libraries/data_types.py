@@ -6,15 +6,9 @@ from banksim.runs.programs.libraries.calls import Array
 
 BFLOAT16 = 14
 STORED: dict[int, type[np.generic]] = {
-    0: np.float32,
-    1: np.float64,
-    2: np.float16,
-    3: np.int8,
-    4: np.complex64,
-    5: np.complex128,
-    10: np.int32,
+    0: np.float32, 1: np.float64, 2: np.float16, 3: np.int8, 4: np.complex64, 5: np.complex128, 10: np.int32,
     BFLOAT16: np.uint16,
-}
+}  # fmt: skip
 """NumPy's types by the numbers of cudaDataType; bfloat16 as its bits."""
 EXECUTED = {0: 0, 1: 1, 2: 0, 4: 4, 5: 5, BFLOAT16: 0}
 """By the type of vectors: the type in which cuBLAS computes with them."""
