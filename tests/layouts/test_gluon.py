@@ -27,7 +27,7 @@ from banksim.layouts.gluon import (
     SwizzledSharedLayout,
 )
 from banksim.patterns import PatternError
-from helpers.commands import out_of
+from helpers.commands import one_line, out_of
 
 ROWS = BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
 COLUMNS = BlockedLayout([8, 1], [8, 4], [1, 4], [0, 1])
@@ -285,10 +285,8 @@ def test_what_is_wrong_is_pointed_at(text: str, message: str | None, marked: str
     ],
 )
 def test_what_cannot_be_is_refused(shared: object, held: object, options: dict[str, object], told: str) -> None:
-    with pytest.raises(BanksimError) as caught:
+    with one_line(told):
         layout_pattern(shared, held, **options)  # type: ignore[arg-type]
-    assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_command_takes_printed_layouts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from banksim import Struct
 from banksim.__main__ import main
 from banksim.errors import BanksimError, InputError
 from banksim.machine.host_memory import copied
-from helpers.commands import err_of
+from helpers.commands import err_of, one_line
 from helpers.fixtures import source_file
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
@@ -170,10 +170,8 @@ def test_what_does_not_fit_is_one_line(kernels: Any) -> None:
         ([view(data[::2], data.view(np.int32)), out], "argument 1.data is not contiguous"),
         ([view(data, np.array([None])), out], "argument 1.rest.data holds Python objects"),
     ):
-        with pytest.raises(BanksimError) as caught:
+        with one_line(told):
             banksim.run(kernels["sum"], 1, 32, arguments)
-        assert told in str(caught.value)
-        assert "\n" not in str(caught.value)
     with pytest.raises(BanksimError, match=r"argument 1 is Struct of 8 bytes .*, and the parameter is char"):
         banksim.run(kernels["wide"], 1, 32, [Struct(data), out])
 

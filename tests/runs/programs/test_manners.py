@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from helpers.commands import err_of
+from helpers.commands import err_of, refused
 from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES
 
@@ -103,11 +103,7 @@ def test_what_is_no_python_program_is_refused_in_one_line(
     monkeypatch.chdir(tmp_path)
     if name:
         Path(name).write_bytes(content)
-    assert main(["run", name]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(f"banksim: {said}")
-    assert told.err.count("\n") == 1
+    assert refused(capsys, ["run", name]).startswith(f"banksim: {said}")
 
 
 def test_line_information_that_nobody_asked_for_warns_of_nothing(tmp_path: Path) -> None:
