@@ -44,30 +44,14 @@ if TYPE_CHECKING:
     from banksim.timing.block_cycles import block_cycles
 
 _MODULE_OF = {
-    "Architecture": "architectures.bank_rules",
-    "BanksimError": "errors",
-    "Conflicts": "banks.conflicts",
-    "Layout": "layouts",
-    "Range": "requests.counts",
-    "Site": "requests.trace",
-    "Struct": "machine.structs",
-    "Trace": "requests.trace",
-    "architecture": "architectures.bank_rules",
-    "absent": "machine.host_memory",
-    "block_cycles": "timing.block_cycles",
-    "errors": "",
-    "explain": "banks.replay",
-    "ideal": "banks.replay",
-    "layout": "layouts",
-    "layout_pattern": "layouts",
-    "load": "kernels.load",
-    "nsight_ideal": "banks.replay",
-    "pattern": "patterns",
-    "replay": "banks.replay",
-    "run": "runs.run",
-    "tensor_map": "machine.tensor_maps",
+    "Architecture": "architectures.bank_rules", "BanksimError": "errors", "Conflicts": "banks.conflicts",
+    "Layout": "layouts", "Range": "requests.counts", "Site": "requests.trace", "Struct": "machine.structs",
+    "Trace": "requests.trace", "architecture": "architectures.bank_rules", "absent": "machine.host_memory",
+    "block_cycles": "timing.block_cycles", "errors": "", "explain": "banks.replay", "ideal": "banks.replay",
+    "layout": "layouts", "layout_pattern": "layouts", "load": "kernels.load", "nsight_ideal": "banks.replay",
+    "pattern": "patterns", "replay": "banks.replay", "run": "runs.run", "tensor_map": "machine.tensor_maps",
     "transactions": "banks.replay",
-}
+}  # fmt: skip
 
 __all__ = [
     "Architecture", "BanksimError", "Conflicts", "Layout", "Range", "Site", "Struct", "Trace", "absent",

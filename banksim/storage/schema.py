@@ -46,20 +46,10 @@ from banksim.requests.trace import Site, Trace
 VERSION = 1
 VERSION_KEY, SITES_KEY, LAUNCHES_KEY = b"banksim.schema", b"banksim.sites", b"banksim.launches"
 ADDRESS = pa.list_(pa.field("element", pa.uint32(), nullable=False), LANES)
+TYPES = dict.fromkeys(("site", "block", "warp", "epoch"), pa.int32())
+TYPES |= {"op": pa.dictionary(pa.int8(), pa.string()), "width": pa.uint8(), "mask": pa.uint32(), "address": ADDRESS}
 SCHEMA = pa.schema(
-    [
-        pa.field(name, type, nullable=False)
-        for name, type in (
-            ("site", pa.int32()),
-            ("block", pa.int32()),
-            ("warp", pa.int32()),
-            ("epoch", pa.int32()),
-            ("op", pa.dictionary(pa.int8(), pa.string())),
-            ("width", pa.uint8()),
-            ("mask", pa.uint32()),
-            ("address", ADDRESS),
-        )
-    ],
+    [pa.field(name, type, nullable=False) for name, type in TYPES.items()],
     metadata={VERSION_KEY: str(VERSION).encode()},
 )
 MOST_NUMBERED = 1 << 16

@@ -151,14 +151,9 @@ def test_copies_past_the_cache_of_one_site_have_no_count_where_one_is_unknown() 
 def test_both_sides_of_a_copy_count() -> None:
     run, rows = 16 * LANE, 128 * LANE
     for width, source, target, count in (
-        (16, run, run, 4),
-        (16, run, 2 * run, 8),
-        (16, rows, run, 32),
-        (16, rows, rows, 32),
-        (4, 4 * LANE, [0] * 32, 32),
-        (4, 4 * (LANE ^ 5), 4 * LANE, 1),
-        (4, 4 * (LANE // 2), 4 * ((LANE + 1) // 2), 3),
-    ):
+        (16, run, run, 4), (16, run, 2 * run, 8), (16, rows, run, 32), (16, rows, rows, 32),
+        (4, 4 * LANE, [0] * 32, 32), (4, 4 * (LANE ^ 5), 4 * LANE, 1), (4, 4 * (LANE // 2), 4 * ((LANE + 1) // 2), 3),
+    ):  # fmt: skip
         address = with_source(target, source, width)
         assert banksim.transactions(address, op="cp_async", width=width) == count
         found = banksim.explain(address, op="cp_async", width=width)

@@ -60,13 +60,9 @@ def test_a_numba_kernel_is_executed_and_judged(capsys: Said, tmp_path: Path) -> 
     np.testing.assert_array_equal(out, a.T)
     np.testing.assert_array_equal(a, np.arange(96 * 64, dtype=np.float32).reshape(96, 64))
     assert {name: run[name] for name in ("command", "kernel", "grid", "block", "blocks", "partial")} == {
-        "command": "kernel",
-        "kernel": "transpose",
-        "grid": [2, 3, 1],
-        "block": [32, 32, 1],
-        "blocks": 6,
+        "command": "kernel", "kernel": "transpose", "grid": [2, 3, 1], "block": [32, 32, 1], "blocks": 6,
         "partial": False,
-    }
+    }  # fmt: skip
     counts = [
         [(s["line"], s["op"], s["requests"], s["transactions"]) for s in one["sites"]] for one in run["conflicts"]
     ]

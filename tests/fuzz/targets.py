@@ -91,11 +91,8 @@ def expression(random: Random) -> Made:
     declare = random.choice([expressions.DECLARE, text(random, expressions.DECLARE)])
     words += ["--declare", declare, "--block", random.choice(["16,4", "32", "1024", random.choice(NUMBERS)])]
     for option, seed in (
-        ("--let", "N=32"),
-        ("--for", "k=0..31..2"),
-        ("--where", "threadIdx.x < 8"),
-        ("--arch", "sm_90"),
-    ):
+        ("--let", "N=32"), ("--for", "k=0..31..2"), ("--where", "threadIdx.x < 8"), ("--arch", "sm_90"),
+    ):  # fmt: skip
         if random.randrange(4) == 0:
             words += [option, text(random, seed)]
     return words + random.choice([[], ["--json"], ["--picture", "all"]]), b""

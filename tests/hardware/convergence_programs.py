@@ -74,13 +74,9 @@ def met() -> Iterator[tuple[str, Program]]:
 def outside() -> Iterator[tuple[str, Program]]:
     """The first group comes to a barrier of some mask; the second changes the mask, or comes to it."""
     then: dict[str, list[Operation]] = {
-        "set": both(0, 0x0000FFFF),
-        "clear": [("clear", 9, 0)],
-        "bsync": [("bsync", 0)],
-        "break": [("break", 0, "PT")],
-        "bssy": [("bssy", 0, "LAST")],
-        "exit": [("bit", 1, 0), ("exit", "P1")],
-    }
+        "set": both(0, 0x0000FFFF), "clear": [("clear", 9, 0)], "bsync": [("bsync", 0)],
+        "break": [("break", 0, "PT")], "bssy": [("bssy", 0, "LAST")], "exit": [("bit", 1, 0), ("exit", "P1")],
+    }  # fmt: skip
     for mask in (0, 0xFFFF0000, 0x0000FFFF, 0xFF000000, 0x000000FF, ALL, 0xFF0000FF):
         for part in (0xFFFF0000, 0x0000FFFF, 0xF0000000):
             for name, change in then.items():

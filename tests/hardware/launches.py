@@ -89,13 +89,9 @@ def order() -> None:
         arguments = (f"uint32 = {outer:#x}", f"uint32 = {inner:#x}", "int32 = 2", sink)
         one("order_nested", f"{outer:08x}-{inner:08x}", *arguments)
     cases = {
-        "up": "i % 8",
-        "down": "7 - i % 8",
-        "hash": "hash(i) % 9",
-        "two": "i % 2 * 5 + 1",
-        "late": "np.where(i < 20, 6, i % 8)",
-        "halves": "np.where(i < 16, 3, 0)",
-    }
+        "up": "i % 8", "down": "7 - i % 8", "hash": "hash(i) % 9", "two": "i % 2 * 5 + 1",
+        "late": "np.where(i < 20, 6, i % 8)", "halves": "np.where(i < 16, 3, 0)",
+    }  # fmt: skip
     for variant, rule in cases.items():
         one("order_switch", variant, f"int32[32] = {rule}", "int32 = 2", sink)
         one("order_indirect", variant, f"int32[32] = {rule}", "int32 = 2", sink)

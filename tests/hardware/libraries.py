@@ -266,12 +266,9 @@ def sums() -> None:
     launch("sums", "softmax_warps", 2, 128, *arguments)
     launch("sums", "softmax_online", 2, 128, "float32[600] = unit(i) * 8", "float32[600] = 0", "int32 = 300")
     arguments = (
-        "float32[400] = unit(i) * 4",
-        "int32[4] = hash(i) % 150 - 50",
-        "float32[4] = 0",
-        "float32[400] = 7",
+        "float32[400] = unit(i) * 4", "int32[4] = hash(i) % 150 - 50", "float32[4] = 0", "float32[400] = 7",
         "int32 = 100",
-    )
+    )  # fmt: skip
     launch("sums", "cross_entropy", 4, 64, *arguments)
     launch("sums", "gated", 2, 128, "float16[800] = unit(i) * 8 - 4", "float16[400] = 0", "int32 = 200")
     launch("sums", "rotate_pairs", 4, 64, "float16[1024] = unit(i) - 0.5", "float16[1024] = 0", "int32 = 4")
@@ -290,12 +287,9 @@ def sums() -> None:
     arguments = ("float32[50] = unit(i)", "float32[50] = unit(i, 1)", "float32[50] = 0")
     launch("sums", "bisect", 1, 64, *arguments, "int32 = 50", "float32 = -2.5", "float32 = 6.5", "float32 = 0.00001")
     arguments = (
-        "float32[4096] = hash(i) % 9 - 4",
-        "float64[64] = hash(i, 1) % 9",
-        "float64[64] = hash(i, 2) % 9 / 4",
-        "float64[64] = 0",
-        "float64[1] = 0",
-    )
+        "float32[4096] = hash(i) % 9 - 4", "float64[64] = hash(i, 1) % 9", "float64[64] = hash(i, 2) % 9 / 4",
+        "float64[64] = 0", "float64[1] = 0",
+    )  # fmt: skip
     launch("sums", "jacobi_rows", 16, 64, *arguments)
     launch(
         "sums",

@@ -28,15 +28,9 @@ class Kind:
 
 
 KINDS = {
-    "f16": Kind(11, 5, 16),
-    "bf16": Kind(8, 8, 16),
-    "tf32": Kind(24, 8, 32),
-    "f32": Kind(24, 8, 32),
-    "f64": Kind(53, 11, 64, "d"),
-    "s8": Kind(0, 0, 8),
-    "u8": Kind(0, 0, 8),
-    "s32": Kind(0, 0, 32),
-}
+    "f16": Kind(11, 5, 16), "bf16": Kind(8, 8, 16), "tf32": Kind(24, 8, 32), "f32": Kind(24, 8, 32),
+    "f64": Kind(53, 11, 64, "d"), "s8": Kind(0, 0, 8), "u8": Kind(0, 0, 8), "s32": Kind(0, 0, 32),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -54,16 +54,10 @@ def requests() -> list[dict[str, Any]]:
             mask = 0xFFFFFFFF if turn % 3 else int(rng.integers(1, 1 << 32))
             found.append(
                 {
-                    "how": how,
-                    "cluster": cluster,
-                    "grid": cluster * (24 if many else 1),
-                    "shared": shared,
-                    "source": source,
-                    "mask": mask,
-                    "address": address // width * width,
-                    "rank": rank,
+                    "how": how, "cluster": cluster, "grid": cluster * (24 if many else 1), "shared": shared,
+                    "source": source, "mask": mask, "address": address // width * width, "rank": rank,
                 }
-            )
+            )  # fmt: skip
     order = rng.permutation(len(found))
     return [found[n] for n in order]
 

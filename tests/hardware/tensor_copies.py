@@ -29,15 +29,9 @@ MOST = 4096
 """Most bytes of a box."""
 WHOLE = (2, 3, 4, 5)
 REDUCED = {
-    20: (2, 3, 4, 6, 7, 9, 10),
-    21: (2, 3, 4, 5, 6, 9),
-    22: (2, 3, 4, 5, 6, 9),
-    23: (2,),
-    24: (2,),
-    25: WHOLE,
-    26: WHOLE,
-    27: WHOLE,
-}
+    20: (2, 3, 4, 6, 7, 9, 10), 21: (2, 3, 4, 5, 6, 9), 22: (2, 3, 4, 5, 6, 9), 23: (2,), 24: (2,), 25: WHOLE,
+    26: WHOLE, 27: WHOLE,
+}  # fmt: skip
 """The types of elements that each reduction takes (add, min, max, inc, dec, and, or, xor, by number)."""
 
 

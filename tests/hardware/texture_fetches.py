@@ -108,11 +108,8 @@ class Texture:
         one = Copy()
         host, gpu = ("from", "to") if to_gpu else ("to", "from")
         values = {
-            f"{host}_type": 1,
-            f"{host}_host": self.data.ctypes.data,
-            f"{host}_pitch": row,
-            f"{host}_height": rows,
-        }
+            f"{host}_type": 1, f"{host}_host": self.data.ctypes.data, f"{host}_pitch": row, f"{host}_height": rows,
+        }  # fmt: skip
         values |= {f"{gpu}_type": 3, f"{gpu}_array": self.array.value, "width": row, "height": rows, "depth": depth}
         for name, value in values.items():
             setattr(one, name, value)

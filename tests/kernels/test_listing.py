@@ -91,12 +91,8 @@ def test_operand(text: str, expected: Operand) -> None:
 
 
 def test_operands_are_cut_outside_brackets_and_braces() -> None:
-    assert disassembly.split("R1 c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))") == [
-        "R1",
-        "c[0x0][R2,R3]",
-        "{1,0}",
-        "32@lo((k + 0x10))",
-    ]
+    found = disassembly.split("R1 c[0x0][R2,R3],{1,0}, 32@lo((k + 0x10))")
+    assert found == ["R1", "c[0x0][R2,R3]", "{1,0}", "32@lo((k + 0x10))"]
     assert disassembly.split("") == []
 
 

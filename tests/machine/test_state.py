@@ -18,11 +18,7 @@ class Example(Protocol):
 def test_a_record_lies_as_its_fields_say() -> None:
     lies = layout(Example)
     assert fields(Example) == [(name, lies[name]) for name in lies.names or ()]
-    assert {name: kind[1] for name, kind in (lies.fields or {}).items()} == {
-        "count": 0,
-        "address": 8,
-        "few": 16,
-        "lanes": 64,
-    }
+    places = {name: kind[1] for name, kind in (lies.fields or {}).items()}
+    assert places == {"count": 0, "address": 8, "few": 16, "lanes": 64}
     assert lies.itemsize == 64 + 2 * 32 * 4
     assert lies["lanes"] == np.dtype(("u4", (2, 32)))

@@ -91,17 +91,11 @@ def test_chunks_of_a_long_pattern_make_one_trace() -> None:
 @pytest.mark.parametrize(
     ("loops", "values"),
     [
-        ("k=0..3", [0, 1, 2, 3]),
-        ("k = 0 .. N - 13", [0, 1, 2, 3]),
-        ("k=6..0..-2", [6, 4, 2, 0]),
-        ("k=1..8..3", [1, 4, 7]),
-        ("k=8,4,2,1", [8, 4, 2, 1]),
-        ("k=5", [5]),
-        ({"k": range(3)}, [0, 1, 2]),
-        ({"k": [3, 1, 3]}, [3, 1, 3]),
-        ({"k": np.arange(2)}, [0, 1]),
+        ("k=0..3", [0, 1, 2, 3]), ("k = 0 .. N - 13", [0, 1, 2, 3]), ("k=6..0..-2", [6, 4, 2, 0]),
+        ("k=1..8..3", [1, 4, 7]), ("k=8,4,2,1", [8, 4, 2, 1]), ("k=5", [5]), ({"k": range(3)}, [0, 1, 2]),
+        ({"k": [3, 1, 3]}, [3, 1, 3]), ({"k": np.arange(2)}, [0, 1]),
     ],
-)
+)  # fmt: skip
 def test_loops(loops: object, values: list[int]) -> None:
     trace = pattern("s[k]", declare="char s[32]", loops=loops, let={"N": 16})  # type: ignore[arg-type]
     assert trace.address[:, 0].tolist() == values

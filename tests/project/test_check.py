@@ -257,12 +257,7 @@ def test_junit_has_a_case_for_each_entry(folder: Path, capsys: Said) -> None:
         "transpose": ["failure"], "row": [], "race": ["failure"], "absent": ["error"], "program": [],
         "broken": ["error"],
     }  # fmt: skip
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == (
-        "6",
-        "2",
-        "2",
-        "0",
-    )
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "2", "2", "0"]
     for case in cases:
         assert list(case.attrib) == ["name", "classname", "time"]
         assert str(case.get("classname")).startswith("banksim.")

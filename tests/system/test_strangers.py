@@ -204,16 +204,10 @@ def test_no_terminal_is_sent_them_with_colours(alone: Path, monkeypatch: Patch) 
 @pytest.mark.parametrize(
     "words",
     [
-        [f"nothing{EVIL}"],
-        ["kernel", f"{EVIL}.cu:k"],
-        ["kernel", f"{EVIL}\n\udcff.ptx"],
-        ["run", f"{EVIL}.py"],
-        ["replay", f"{EVIL}.csv"],
-        ["arch", EVIL],
-        ["pattern", f"a[{EVIL}]"],
-        ["diff", f"{EVIL}.json", "x.json"],
+        [f"nothing{EVIL}"], ["kernel", f"{EVIL}.cu:k"], ["kernel", f"{EVIL}\n\udcff.ptx"], ["run", f"{EVIL}.py"],
+        ["replay", f"{EVIL}.csv"], ["arch", EVIL], ["pattern", f"a[{EVIL}]"], ["diff", f"{EVIL}.json", "x.json"],
     ],
-)
+)  # fmt: skip
 def test_no_error_sends_control_characters(alone: Path, words: list[str], capsys: Said) -> None:
     said = err_of(capsys, words)
     assert said.startswith("banksim: ")

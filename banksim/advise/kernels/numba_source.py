@@ -111,12 +111,8 @@ def codes(content: bytes, file: Path) -> Iterator[CodeType]:
 
 
 def is_same(one: CodeType, other: CodeType) -> bool:
-    return (one.co_code, one.co_firstlineno, one.co_names, plain(one)) == (
-        other.co_code,
-        other.co_firstlineno,
-        other.co_names,
-        plain(other),
-    )
+    first, second = ((code.co_code, code.co_firstlineno, code.co_names, plain(code)) for code in (one, other))
+    return first == second
 
 
 def plain(code: CodeType) -> list[object]:

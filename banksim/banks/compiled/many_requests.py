@@ -66,14 +66,9 @@ def records(arch: Architecture) -> npt.NDArray[np.uint32]:
     groups = np.log2(np.maximum(groups, 1)).astype(np.int64)
     judged_here = (serves >= 0) & (serves < BROADCAST) & (shift + groups + ROW >= LARGEST)
     fields = {
-        SHIFT: shift,
-        GROUPS: groups,
-        PART: part,
-        MERGED: merged,
-        ROWS: np.maximum(rows - 1, 0),
-        PASSES: passes,
+        SHIFT: shift, GROUPS: groups, PART: part, MERGED: merged, ROWS: np.maximum(rows - 1, 0), PASSES: passes,
         SERVES: np.where(judged_here, serves, BROADCAST),
-    }
+    }  # fmt: skip
     table = np.full((len(OPS), WIDEST), ELSEWHERE, np.uint32)
     table[:, WIDTHS] = sum(values << first for (first, _), values in fields.items())
     found = np.append(table, np.uint32(rule[KEEP]))

@@ -193,16 +193,12 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
         is_calm=advice.is_proven,
         notes=tuple(filter(None, (advice.rests, *advice.notes))),
         heads=(
-            "requests",
-            *(f"transactions, {name}" for name in names),
-            *(f"blocks per SM, {name}" for name in names),
-            "warp instructions",
-            "launch",
-            "bytes per block",
+            "requests", *(f"transactions, {name}" for name in names), *(f"blocks per SM, {name}" for name in names),
+            "warp instructions", "launch", "bytes per block",
         ),
         layouts=tuple(layouts),
         sides=(),
-    )
+    )  # fmt: skip
     found = tuple(lines(advice))
     return advised(
         f"{advice.source.name}: layouts of shared memory on {listed(names)}",

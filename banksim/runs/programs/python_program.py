@@ -142,13 +142,9 @@ def mlir_with_lines(decorators: Any) -> None:
 
 
 CHANGES = {
-    CODEGEN: grids_meet,
-    DEBUG_INFO: flags_as_nvrtc,
-    DISPATCHER: with_lines,
-    DRIVER: linked_with_lines,
-    MLIR: mlir_with_lines,
-    NVRTC: source_with_lines,
-}
+    CODEGEN: grids_meet, DEBUG_INFO: flags_as_nvrtc, DISPATCHER: with_lines, DRIVER: linked_with_lines,
+    MLIR: mlir_with_lines, NVRTC: source_with_lines,
+}  # fmt: skip
 
 
 # ---- names

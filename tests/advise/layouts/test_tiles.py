@@ -28,12 +28,8 @@ def by_swizzle(advice: TileAdvice, way: str) -> dict[tuple[int, int], Any]:
 def test_what_each_swizzle_costs() -> None:
     advice = advise_tile(128, 64, 2)
     assert by_swizzle(advice, "ldmatrix") == {
-        (128, 128): 128,
-        (64, 64): 128,
-        (32, 32): 128,
-        (0, 16): 128,
-        (0, 128): 1024,
-    }
+        (128, 128): 128, (64, 64): 128, (32, 32): 128, (0, 16): 128, (0, 128): 1024,
+    }  # fmt: skip
     assert by_swizzle(advice, "rows") == {(128, 128): 128, (64, 64): 256, (32, 32): 512, (0, 16): 1024, (0, 128): 128}
     assert by_swizzle(advice, "wgmma") == {(128, 128): 128, (64, 64): 128, (32, 32): 128, (0, 16): 128, (0, 128): None}
     assert advice.best.layout.name == "128 B"

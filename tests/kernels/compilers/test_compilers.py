@@ -557,16 +557,10 @@ def test_arguments_are_flattened_as_numba_launches_them(eager: Any) -> None:
     described = [(field.argument, field.role, field.dtype, field.path) for field in compiled.fields]
     assert [role for argument, role, _, _ in described if argument in (0, 8)] == ARRAY * 2
     assert [rest for rest in described if rest[0] not in (0, 8)] == [
-        (1, "value", "int64", ()),
-        (2, "value", "float64", ()),
-        (3, "real", "float64", ()),
-        (3, "imag", "float64", ()),
-        (4, "value", "bool", ()),
-        (5, "value", "float16", ()),
-        (6, "value", "int64", (0,)),
-        (6, "value", "float32", (1, 0)),
-        (7, "record", "int64", ()),
-    ]
+        (1, "value", "int64", ()), (2, "value", "float64", ()), (3, "real", "float64", ()),
+        (3, "imag", "float64", ()), (4, "value", "bool", ()), (5, "value", "float16", ()),
+        (6, "value", "int64", (0,)), (6, "value", "float32", (1, 0)), (7, "record", "int64", ()),
+    ]  # fmt: skip
 
 
 def test_every_axis_has_a_shape_and_a_stride() -> None:

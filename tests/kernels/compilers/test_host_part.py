@@ -118,13 +118,9 @@ auto l = [](int v) { return v; };
 """
     found = [(one.first, one.last, one.head.split("(")[0].split("{")[0].strip()) for one in constructs(text)]
     assert found == [
-        (3, 3, "int x = 3;"),
-        (4, 6, "struct S"),
-        (8, 10, "void f"),
-        (13, 15, "__global__ void\nk"),
-        (16, 16, "S operator="),
-        (18, 18, "auto l = []"),
-    ]
+        (3, 3, "int x = 3;"), (4, 6, "struct S"), (8, 10, "void f"), (13, 15, "__global__ void\nk"),
+        (16, 16, "S operator="), (18, 18, "auto l = []"),
+    ]  # fmt: skip
 
 
 def test_directives_stay_where_a_function_goes() -> None:

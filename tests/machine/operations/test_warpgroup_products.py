@@ -165,12 +165,8 @@ def check(form: Form, layouts: tuple[Layout, Layout], engine: str, add: bool = T
 ALONG = [Layout(0, 128, 256), Layout(0, 1024, 128), Layout(32, 16, 256), Layout(64, 16, 512), Layout(128, 16, 1024)]
 ALONG += [Layout(128, 16, 1024, shift) for shift in (32, 64, 96)] + [Layout(64, 0, 1024, 32), Layout(32, 0, 768)]
 ACROSS = [
-    Layout(0, 128, 256),
-    Layout(0, 1024, 128),
-    Layout(32, 1024, 256),
-    Layout(64, 1024, 512),
-    Layout(128, 2048, 1024),
-]
+    Layout(0, 128, 256), Layout(0, 1024, 128), Layout(32, 1024, 256), Layout(64, 1024, 512), Layout(128, 2048, 1024),
+]  # fmt: skip
 
 
 ROWS = Form("f32", "f16", "f16", 64)

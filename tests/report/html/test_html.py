@@ -230,12 +230,8 @@ def test_advice_on_a_kernel_shows_lines_and_requests_before_and_after(advice: Pa
     assert f"    out[column + y, row + x] = tile[x, y ^ x]  # {HARM}" in "".join(page.texts)
     assert said.count("32 transactions, 1 without conflicts") == 1
     assert said.count("16 transactions, 1 without conflicts") == 1
-    assert [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one] == [
-        16,
-        1,
-        32,
-        1,
-    ]
+    steps = [len(json.loads(one["data-steps"] or "")) for one in page.named("div") if "data-steps" in one]
+    assert steps == [16, 1, 32, 1]
     assert {"tile: column ^ row", "tile: rows of 33"} <= set(page.texts)
     assert re.search(r"lane 3: byte \d+, tile\[3, (\d+)\], bank \1, pass 4 of 32", said)
     after = re.findall(r"lane (\d+): byte ([\d,]+), tile\[(\d+), (\d+)\], bank (\d+), pass 1 of 1\b", said)

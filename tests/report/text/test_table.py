@@ -125,12 +125,8 @@ def test_a_fold_comes_behind_a_bracket_if_one_is_near(width: int, lines: list[st
 def test_what_is_folded_goes_on_below_its_beginning() -> None:
     text = "  before one, two, three, four"
     assert [line.plain for line in fold(Text(text), 16)] == ["  before one,", "  two, three,", "  four"]
-    assert [line.plain for line in fold(Text(text), 16, 4)] == [
-        "  before one,",
-        "      two,",
-        "      three,",
-        "      four",
-    ]
+    hanging = ["  before one,", "      two,", "      three,", "      four"]
+    assert [line.plain for line in fold(Text(text), 16, 4)] == hanging
     for width in range(1, 40):
         for hang in (0, 4):
             lines = [line.plain for line in fold(Text(text), width, hang)]
