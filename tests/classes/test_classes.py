@@ -117,7 +117,7 @@ def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name
 
 
 def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
-    """Not by executing each: a grid of millions of blocks takes no longer."""
+    """A grid of millions of blocks takes no longer: its blocks are not executed one by one."""
     classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
                "stride_by_block": 4, "wrap_at_end": 64, "factor_that_stays": 8,
                "division": 60, "minimum": 54, "switch": 5}  # fmt: skip

@@ -1,5 +1,5 @@
-"""What an instruction is said to write is what it writes: a register more, and what was there before would be taken for
-not needed; one less, and what it writes now would be. What it reads is told too."""
+"""The registers that an instruction is said to write are those that it writes. One too many, and the value that was
+there before would count as not needed; one too few, and the new one would. What it reads is told too."""
 
 import pytest
 

@@ -34,7 +34,7 @@ def counted(module: Any, one: Grid) -> Run:
 
 @pytest.mark.parametrize("one", [one for one in GRIDS if one.kernel in FEW], ids=lambda one: one.name)
 def test_edges_alone_make_classes(module: Any, one: Grid) -> None:
-    """What only global memory sees, whose addresses wrap around where they are masked, makes none."""
+    """Addresses of global memory alone make none, though they are masked and so wrap around within the grid."""
     assert 0 < counted(module, one).classes <= FEW[one.kernel]
 
 

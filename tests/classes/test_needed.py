@@ -1,4 +1,4 @@
-"""What is found to be needed: no more than counts read, and no less."""
+"""Which values count as needed: those that the counts depend on, no more and no less."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_a_guard_and_a_predicate_that_is_written_with_it() -> None:
 
 
 def test_a_register_of_a_warp_whose_threads_are_together() -> None:
-    """Nobody writes it in between; with a guard, no thread may write it, while it is read for all."""
+    """No other thread can write it in between. With a guard perhaps no thread writes it, and the old value is read."""
     for one, there in (
         (writes(UR4, R7), {(R7, None)}),
         (writes(UR4, R7, guard=IF_P0), {(UR4, None), (R7, IF_P0), (P0, None)}),

@@ -59,7 +59,7 @@ def test_a_warm_cache_has_the_kernel_and_the_loops(tmp_path: Path, monkeypatch: 
 
 
 def test_numba_s_folders_are_found() -> None:
-    """Where the code of a loop that was compiled lies is among them."""
+    """Among them is the folder with the code of a loop that was compiled."""
     from numba.core.caching import FunctionCache
 
     from banksim.banks.compiled.many_requests import __file__ as file

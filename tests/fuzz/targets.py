@@ -251,7 +251,7 @@ def trace(random: Random) -> Made:
 
 
 def bomb(random: Random) -> Made:
-    """Megabytes of one line over and over, in kilobytes."""
+    """A packed file of some kilobytes that holds megabytes of one line over and over."""
     name = random.choice(["t.csv", "t.txt", "t.traceg"])
     lines = traces()[name].splitlines(keepends=True)
     line = random.choice([b"\0", b"\n", b"#\n", b"x", b'"', b",", random.choice(lines), bytes([random.randrange(256)])])

@@ -61,7 +61,7 @@ def test_a_stack_that_overflows_is_called_so(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["llvm", "numpy"])
 def test_so_is_one_that_an_index_shows(engine: str) -> None:
-    """The stack pointer is not in the address: an array's place was added to it."""
+    """The address is no longer the stack pointer alone: the offset of an array was added to it."""
     wrong = r"store of 4 bytes \d+ bytes below the 1,024 bytes of a thread's stack: calls nest too deep, or an index"
     with pytest.raises(Fault, match=wrong):
         banksim.run(banksim.load(FILE)["nested_for_ever"], 1, 32, [np.zeros(32, np.int32)], engine=engine)

@@ -26,7 +26,7 @@ ROWS = "((8,4),8):((1,64),8)"
 
 # ---- what a layout is
 def like(shape: Nested, number: Callable[[], int]) -> Nested:
-    """A stride of the form of a shape."""
+    """A stride for each size of a nested shape."""
     return number() if isinstance(shape, int) else tuple(like(mode, number) for mode in shape)
 
 

@@ -138,7 +138,7 @@ def test_looking_for_classes_is_little_beside_executing_every_block(
 
 
 def test_no_fault_is_told_that_memory_of_zeros_invented(kernels: Any) -> None:
-    """There the places are 0, of which the kernel takes 1 off."""
+    """In memory that nobody has filled every index is 0, and the kernel subtracts 1 from it."""
     places = banksim.absent(256 * BLOCKS, np.uint32, contents=lambda start, end: np.ones(end - start, np.uint32))
     done = banksim.run(kernels["gather"], BLOCKS, 256, [zeros(), zeros(), places, np.uint32(1)], values=False)
     assert (done.classes, done.whole) == (1, 0)

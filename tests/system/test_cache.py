@@ -44,7 +44,7 @@ def flip(place: int) -> Callable[[Path], None]:
 
 
 def swap(file: Path) -> None:
-    """What belongs to another key."""
+    """Put the content of another file in its place."""
     others = files(file.parents[1])
     shutil.copy(others[others.index(file) - 1], file)
 

@@ -67,7 +67,7 @@ class OneWarp:
 
 
 def within(name: str) -> float:
-    """Code that its sub-core holds takes what it took; of other caches, what they hold is assumed."""
+    """How far cycles may be off: hardly, where a sub-core's own cache holds the code; the other caches are assumed."""
     return 0.001 if name.startswith(("entry", "seq_1_24", "seq_4_48")) else 0.1
 
 

@@ -1,4 +1,4 @@
-"""What an option names to be written is refused before anything is executed where it cannot be written."""
+"""A file that an option names, and that cannot be written, is refused before anything is executed."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def outputs() -> list[tuple[Main, str, OutputFile]]:
 
 
 def of_system(path: str) -> str:
-    """Why the system makes no such file, for root too."""
+    """The system's own reason why such a file cannot be made, even by root."""
     try:
         Path(path).touch()
     except OSError as error:

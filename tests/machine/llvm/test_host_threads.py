@@ -95,7 +95,7 @@ def test_others_join_what_such_a_thread_runs_for_long(monkeypatch: Patch) -> Non
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_what_such_a_thread_runs_can_be_interrupted(error: type[BaseException], monkeypatch: Patch) -> None:
-    """By the tick, which somebody else calls meanwhile."""
+    """`tick` raises the interrupt, which another thread calls meanwhile."""
     monkeypatch.setattr(host_threads, "JOINED", 0.001)
     stop = np.zeros(1, np.uint32)
     seen = list[bool]()

@@ -222,7 +222,7 @@ def test_products_of_64_bits(engine: str) -> None:
 
 @ENGINES
 def test_lea(engine: str) -> None:
-    """−a << s, of 0 too, carries where no more is taken away than there is: 64-bit differences rest on it."""
+    """With −a the carry says that nothing was borrowed, for a = 0 too: compilers make differences of 64 bits of it."""
     lines = [f"LEA R20, P1, R9, R10, {s:#x}" for s in (0, 3, 31)] + ["LEA R20, P1, R9, -R10, 0x4"]
     lines += [f"LEA R20, P1, -R9, R10, {s:#x}" for s in (0, 30)] + ["LEA R20, P1, -RZ, R10, 0x3"]
     lines += [f"LEA.HI R20, R9, R10, R11, {s:#x}" for s in (0, 1, 20, 31)]

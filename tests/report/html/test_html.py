@@ -31,7 +31,7 @@ EVIL = """</script><script>document.title = "harm"</script><img src=x onerror="d
 
 
 def is_labelled(one: dict[str, str | None]) -> bool:
-    """What is no ornament has a name for those who cannot see it."""
+    """Whether an element has a name for screen readers, or is marked as decoration."""
     return bool(one.get("aria-label")) or one.get("aria-hidden") == "true"
 
 

@@ -14,7 +14,7 @@ from helpers.cublas_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
 
 
 def mirrored(matrix: Any, upper: int, hermitian: bool) -> Any:
-    """Element by element."""
+    """The whole matrix of which one triangle is given."""
     found = matrix.copy()
     for i in range(len(matrix)):
         for j in range(len(matrix)):

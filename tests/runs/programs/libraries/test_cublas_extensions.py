@@ -10,7 +10,7 @@ from helpers.cublas_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
 
 
 def near(found: Any, expected: Any) -> None:
-    """To the digits that solving leaves."""
+    """Equal but for the digits that solving a system loses."""
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
 
 
