@@ -165,25 +165,14 @@ def test_what_no_instruction_does_is_refused(op: str, width: int) -> None:
 # How well a rule is founded
 
 STATUS = {
-    ("tesla", "ld", 16): "documented",
-    ("tesla", "st", 4): "assumed",
-    ("fermi", "ld", 4): "documented",
-    ("fermi", "st", 8): "assumed",
-    ("kepler-4", "ld", 8): "documented",
-    ("kepler-8", "ld", 16): "assumed",
-    ("volta", "ld", 1): "documented",
-    ("volta", "ld", 8): "assumed",
-    ("blackwell", "st", 4): "documented",
-    ("blackwell", "atom", 4): "assumed",
-    ("blackwell", "ldmatrix_x4", 16): "assumed",
-    ("hopper", "ld", 16): "measured",
-    ("hopper", "exch", 8): "measured",
-    ("sm_90a", "ldmatrix_x4_trans", 16): "measured",
-    ("hopper", "stmatrix_x1_trans", 16): "assumed",
-    ("hopper", "cp_async", 16): "measured",
-    ("hopper", "cp_async_bypass", 16): "Nsight's",
-    ("fermi", "atom", 4): "unknown",
-    ("volta", "cp_async", 4): "unknown",
+    ("tesla", "ld", 16): "documented", ("tesla", "st", 4): "assumed", ("fermi", "ld", 4): "documented",
+    ("fermi", "st", 8): "assumed", ("kepler-4", "ld", 8): "documented", ("kepler-8", "ld", 16): "assumed",
+    ("volta", "ld", 1): "documented", ("volta", "ld", 8): "assumed", ("blackwell", "st", 4): "documented",
+    ("blackwell", "atom", 4): "assumed", ("blackwell", "ldmatrix_x4", 16): "assumed",
+    ("hopper", "ld", 16): "measured", ("hopper", "exch", 8): "measured",
+    ("sm_90a", "ldmatrix_x4_trans", 16): "measured", ("hopper", "stmatrix_x1_trans", 16): "assumed",
+    ("hopper", "cp_async", 16): "measured", ("hopper", "cp_async_bypass", 16): "Nsight's",
+    ("fermi", "atom", 4): "unknown", ("volta", "cp_async", 4): "unknown",
 }  # fmt: skip
 
 

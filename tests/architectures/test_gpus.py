@@ -26,22 +26,14 @@ def test_every_name_is_that_of_one_known_architecture() -> None:
 @pytest.mark.parametrize(
     ("name", "arch"),
     [
-        ("NVIDIA H100 80GB HBM3", "sm_90"),
-        ("NVIDIA H100 PCIe", "sm_90"),
-        ("NVIDIA GH200 480GB", "sm_90"),
-        ("NVIDIA A100-SXM4-80GB", "sm_80"),
-        ("Tesla V100-SXM2-16GB", "sm_70"),
-        ("Tesla K40m", "sm_35"),
-        ("Tesla T4", "sm_75"),
-        ("NVIDIA GeForce RTX 3090", "sm_86"),
-        ("NVIDIA GeForce RTX 4060 Laptop GPU", "sm_89"),
+        ("NVIDIA H100 80GB HBM3", "sm_90"), ("NVIDIA H100 PCIe", "sm_90"), ("NVIDIA GH200 480GB", "sm_90"),
+        ("NVIDIA A100-SXM4-80GB", "sm_80"), ("Tesla V100-SXM2-16GB", "sm_70"), ("Tesla K40m", "sm_35"),
+        ("Tesla T4", "sm_75"), ("NVIDIA GeForce RTX 3090", "sm_86"), ("NVIDIA GeForce RTX 4060 Laptop GPU", "sm_89"),
         ("NVIDIA RTX 6000 Ada Generation", "sm_89"),
-        ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
-        ("4090", "sm_89"),
-        ("1080 ti", "sm_61"),
-        ("orin", "sm_87"),
+        ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"), ("4090", "sm_89"),
+        ("1080 ti", "sm_61"), ("orin", "sm_87"),
     ],
-)
+)  # fmt: skip
 def test_names_as_tools_and_people_write_them(name: str, arch: str) -> None:
     assert architecture_of(name) == arch
 

@@ -49,15 +49,11 @@ def above(judged: Conflicts, *limits: str, **more: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0", []),
-        ("3", Limit("excess", 3)),
-        ("excess=3", Limit("excess", 3)),
-        ("line-excess=3", Limit("excess", 3, True)),
-        ("per-request=1.5", Limit("per-request", 1.5)),
-        ("line-per-request=2", Limit("per-request", 2, True)),
-        ("degree=4", Limit("degree", 4, True)),
+        ("0", []), ("3", Limit("excess", 3)), ("excess=3", Limit("excess", 3)),
+        ("line-excess=3", Limit("excess", 3, True)), ("per-request=1.5", Limit("per-request", 1.5)),
+        ("line-per-request=2", Limit("per-request", 2, True)), ("degree=4", Limit("degree", 4, True)),
     ],
-)
+)  # fmt: skip
 def test_limits_are_read(text: str, expected: Limit | list[object]) -> None:
     assert limit(text) == (expected or Limit("excess", 0))
     assert limit(str(limit(text))) == limit(text)

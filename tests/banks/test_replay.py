@@ -293,16 +293,11 @@ def test_more_sites_than_were_thought_of(way: str) -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        lambda a: a.astype(np.int64),
-        lambda a: a.astype(np.float64),
-        lambda a: a.astype(np.uint16),
-        lambda a: np.asfortranarray(a),
-        lambda a: np.repeat(a, 2, axis=0)[::2],
-        lambda a: np.repeat(a, 2, axis=1)[:, ::2],
-        lambda a: a.astype(">u4"),
-        lambda a: a.tolist(),
+        lambda a: a.astype(np.int64), lambda a: a.astype(np.float64), lambda a: a.astype(np.uint16),
+        lambda a: np.asfortranarray(a), lambda a: np.repeat(a, 2, axis=0)[::2],
+        lambda a: np.repeat(a, 2, axis=1)[:, ::2], lambda a: a.astype(">u4"), lambda a: a.tolist(),
     ],
-)
+)  # fmt: skip
 def test_addresses_of_any_layout(shape: Callable[[Any], Any]) -> None:
     address = np.random.default_rng(3).integers(0, 4096, (50, 32), np.uint32) * 4
     expected = [rule.transactions(row, "ld", 4, FULL_MASK, HOPPER) for row in address.tolist()]

@@ -71,15 +71,9 @@ def test_json_holds_what_the_report_shows(capsys: Said) -> None:
     assert {
         name: site[name] for name in ("text", "op", "width", "requests", "ideal", "excess", "degree", "status")
     } == {
-        "text": "tile[threadIdx.x][threadIdx.y]",
-        "op": "ld",
-        "width": 4,
-        "requests": 32,
-        "ideal": 32,
-        "excess": 992,
-        "degree": 32,
-        "status": "measured",
-    }
+        "text": "tile[threadIdx.x][threadIdx.y]", "op": "ld", "width": 4, "requests": 32, "ideal": 32, "excess": 992,
+        "degree": 32, "status": "measured",
+    }  # fmt: skip
 
 
 def test_json_of_ranges_and_unknown_counts(capsys: Said) -> None:

@@ -107,28 +107,17 @@ def test_extreme_texts_end_soon(text: str) -> None:
 @pytest.mark.parametrize(
     "declare",
     [
-        "int s[99999999999]",
-        "int s[1 << 30][1 << 30]",
-        "int s[65536]" + "[65536]" * 600,
-        "int s" + "[1]" * 3000,
+        "int s[99999999999]", "int s[1 << 30][1 << 30]", "int s[65536]" + "[65536]" * 600, "int s" + "[1]" * 3000,
         "struct {" * 1000 + "int x;" + "} x;" * 1000,
         "struct A {char c[1 << 20];}; struct B {A a[1 << 20];}; struct C {B b[1 << 20];}; C s[4]",
-        "struct A {char c[10000];} s[4]",
-        "int s[(1 << 31)]",
-        "int s[-1]",
-        "int s[0]",
-        "int s[1 / 0]",
-        "int s[threadIdx.x]",
-        "typedef int A[1000]; typedef A B[1000]; typedef B C[1000]; typedef C D[1000]; D s",
+        "struct A {char c[10000];} s[4]", "int s[(1 << 31)]", "int s[-1]", "int s[0]", "int s[1 / 0]",
+        "int s[threadIdx.x]", "typedef int A[1000]; typedef A B[1000]; typedef B C[1000]; typedef C D[1000]; D s",
         "s = cuda.shared.array((2, 0), float32)",
-        "s = cuda.shared.array(" + "(" * 500 + "4" + ")" * 500 + ", float32)",
-        "unsigned " * 1000 + "s[4]",
-        "const " * 1000 + "int s[4]",
-        "__align__(3) int s[4]",
-        "__align__(1 << 40) int s[4]",
+        "s = cuda.shared.array(" + "(" * 500 + "4" + ")" * 500 + ", float32)", "unsigned " * 1000 + "s[4]",
+        "const " * 1000 + "int s[4]", "__align__(3) int s[4]", "__align__(1 << 40) int s[4]",
     ],
     ids=lambda text: text[:12],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("beyond", [False, True])
 def test_extreme_declarations_end_soon(declare: str, beyond: bool) -> None:
     attempt("s[3]", declare=declare, allow_out_of_bounds=beyond)

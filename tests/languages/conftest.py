@@ -12,16 +12,11 @@ from pathlib import Path
 import pytest
 
 NEEDS = {
-    "test_cutile": ("cuda.tile",),
-    "test_gluon": ("triton",),
-    "test_tensor_layouts": ("tensor_layouts",),
-    "test_tilelang": ("tilelang", "torch"),
-    "test_triton": ("triton",),
-    "test_triton_programs": ("triton", "torch"),
-    "test_warp": ("warp",),
-    "test_warp_programs": ("warp",),
+    "test_cutile": ("cuda.tile",), "test_gluon": ("triton",), "test_tensor_layouts": ("tensor_layouts",),
+    "test_tilelang": ("tilelang", "torch"), "test_triton": ("triton",), "test_triton_programs": ("triton", "torch"),
+    "test_warp": ("warp",), "test_warp_programs": ("warp",),
     "test_alike": ("cuda.tile", "tilelang", "torch", "triton", "warp"),
-}
+}  # fmt: skip
 """File → modules that its language is made of."""
 
 

@@ -66,11 +66,8 @@ TIMED = {
 """Launches whose counts depend on time, and why: their results are compared, their rows are not."""
 
 NOISY = {
-    "blocks.exchange_cub": 2,
-    "blocks.radix_sort_cub": 6,
-    "blocks.scan_cub<memoize>": 2,
-    "blocks.scan_cub<raking>": 2,
-}
+    "blocks.exchange_cub": 2, "blocks.radix_sort_cub": 6, "blocks.scan_cub<memoize>": 2, "blocks.scan_cub<raking>": 2,
+}  # fmt: skip
 """Launches whose counter of loads holds noise: by how much it exceeds the source page's rows, which agree."""
 
 RACING = {
@@ -292,13 +289,10 @@ def test_hangs(name: str) -> None:
 
 
 UNPATCHED = {
-    "atomics.table_cas/mixed": 1,
-    "divergence.break_continue": 6,
-    "order.order_barrier_after_loop/warps": 1,
-    "schedule.schedule_inner_branch/5-7": 1,
-    "schedule.schedule_states/1-2": 202,
+    "atomics.table_cas/mixed": 1, "divergence.break_continue": 6, "order.order_barrier_after_loop/warps": 1,
+    "schedule.schedule_inner_branch/5-7": 1, "schedule.schedule_states/1-2": 202,
     "schedule.schedule_two_exits/4-1": 1,
-}
+}  # fmt: skip
 """Launches that execute so many instructions more where no profiler patches memory instructions."""
 
 

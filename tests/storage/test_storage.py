@@ -131,19 +131,12 @@ def test_what_others_write_is_read_whatever_the_integers(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"compression": "none"},
-        {"compression": "gzip"},
-        {"compression": "snappy"},
-        {"compression": "lz4"},
-        {"use_dictionary": True},
-        {"data_page_version": "2.0"},
-        {"data_page_size": 1000},
-        {"row_group_size": 3000},
+        {}, {"compression": "none"}, {"compression": "gzip"}, {"compression": "snappy"}, {"compression": "lz4"},
+        {"use_dictionary": True}, {"data_page_version": "2.0"}, {"data_page_size": 1000}, {"row_group_size": 3000},
         {"row_group_size": 700, "column_encoding": {"address.list.element": "BYTE_STREAM_SPLIT"}},
     ],
     ids=str,
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("small_groups")
 def test_however_the_pages_are_written_they_are_read(tmp_path: Path, options: dict[str, object]) -> None:
     trace = random_trace(11, 3000)

@@ -137,19 +137,12 @@ def test_flags_of_the_environment_are_part_of_the_code(alone: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("folder", "name", "path"),
     [
-        ("/a", "b.cu", "/a/b.cu"),
-        (r"/a/k\303", "244.cu", "/a/kä.cu"),
-        (r"/k\303\244", "b.cu", "/kä/b.cu"),
-        (r"/\346\227", r"245.cu", "/日.cu"),
-        (r"/\303\244", r"200.cu", "/ä/200.cu"),
-        ("/a\\", "b.cu", r"/a\b.cu"),
-        (r"/a\\303", "b.cu", r"/a\303/b.cu"),
-        ("/ä", "ü.cu", "/ä/ü.cu"),
-        (r"C:\Users", "b.cu", r"C:\Users/b.cu"),
-        (r"C:\\Users" + "\\", "b.py", r"C:\Users\b.py"),
-        ("", "kernel.cu", "kernel.cu"),
+        ("/a", "b.cu", "/a/b.cu"), (r"/a/k\303", "244.cu", "/a/kä.cu"), (r"/k\303\244", "b.cu", "/kä/b.cu"),
+        (r"/\346\227", r"245.cu", "/日.cu"), (r"/\303\244", r"200.cu", "/ä/200.cu"), ("/a\\", "b.cu", r"/a\b.cu"),
+        (r"/a\\303", "b.cu", r"/a\303/b.cu"), ("/ä", "ü.cu", "/ä/ü.cu"), (r"C:\Users", "b.cu", r"C:\Users/b.cu"),
+        (r"C:\\Users" + "\\", "b.py", r"C:\Users\b.py"), ("", "kernel.cu", "kernel.cu"),
     ],
-)
+)  # fmt: skip
 def test_paths_as_compilers_write_them(folder: str, name: str, path: str) -> None:
     assert path_of(folder, name) == path
 

@@ -399,17 +399,11 @@ def program() -> Module:
 @pytest.mark.parametrize(
     ("name", "symbol"),
     [
-        ("bounded", "_Z7boundedPj"),
-        ("_Z7boundedPj", "_Z7boundedPj"),
-        ("bounded(unsigned int*)", "_Z7boundedPj"),
-        ("same(int *)", "_Z4samePi"),
-        ("same(float*)", "_Z4samePf"),
-        ("fill<7>", "_Z4fillILj7EEvPf"),
-        ("fill<7u>", "_Z4fillILj7EEvPf"),
-        ("fill", "_Z4fillILj7EEvPf"),
-        *INSTANCES,
+        ("bounded", "_Z7boundedPj"), ("_Z7boundedPj", "_Z7boundedPj"), ("bounded(unsigned int*)", "_Z7boundedPj"),
+        ("same(int *)", "_Z4samePi"), ("same(float*)", "_Z4samePf"), ("fill<7>", "_Z4fillILj7EEvPf"),
+        ("fill<7u>", "_Z4fillILj7EEvPf"), ("fill", "_Z4fillILj7EEvPf"), *INSTANCES,
     ],
-)
+)  # fmt: skip
 def test_kernels_are_found_by_every_name(program: Module, name: str, symbol: str) -> None:
     assert program[name].name == symbol
     assert program[name] is program[name]

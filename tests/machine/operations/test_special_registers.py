@@ -73,18 +73,12 @@ def expected(arch: str) -> dict[str, Expected]:
     if capability(arch) >= 90:
         axes |= clusters
         known |= {
-            "is_explicit_cluster": fixed(0),
-            "cluster_ctarank": fixed(0),
-            "cluster_nctarank": fixed(1),
-            "aggr_smem_size": fixed(1024 + STATIC + DYNAMIC),
-            "reserved_smem_offset_begin": fixed(0),
-            "reserved_smem_offset_cap": fixed(1024),
-            "reserved_smem_offset_0": fixed(0 if arch == "sm_90" else 64),
-            "reserved_smem_offset_end": fixed(0x120),
-            "reserved_smem_offset_1": fixed(0),
-            "envreg10": fixed(0x120),
+            "is_explicit_cluster": fixed(0), "cluster_ctarank": fixed(0), "cluster_nctarank": fixed(1),
+            "aggr_smem_size": fixed(1024 + STATIC + DYNAMIC), "reserved_smem_offset_begin": fixed(0),
+            "reserved_smem_offset_cap": fixed(1024), "reserved_smem_offset_0": fixed(0 if arch == "sm_90" else 64),
+            "reserved_smem_offset_end": fixed(0x120), "reserved_smem_offset_1": fixed(0), "envreg10": fixed(0x120),
             "envreg11": fixed(0),
-        }
+        }  # fmt: skip
     elif capability(arch) >= 80:
         known |= {
             "reserved_smem_offset_begin": fixed(rounded(arch)),
