@@ -21,7 +21,7 @@ from banksim.report.github import github
 from banksim.report.sarif import sarif
 from banksim.requests.trace import Site, Trace
 from banksim.testing import assert_conflict_free
-from helpers.commands import out_of, refused, reported
+from helpers.commands import err_of, out_of, reported
 from helpers.places import PACKAGES, PROGRAMS, SARIF_SCHEMA, written_to
 from helpers.traces import strided
 
@@ -186,7 +186,9 @@ def test_bad_baselines_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--baseline", str(empty), "--fail-above", "0"], "was judged by nothing, not by sm_90"),
         (["--baseline", "missing", "--fail-above", "0"], "missing: No such file"),
     ]:
-        assert complaint in refused(capsys, [*COLUMN, "--no-picture", *words])
+        error = err_of(capsys, [*COLUMN, "--no-picture", *words])
+        assert complaint in error
+        assert error.count("\n") == 1
 
 
 # ---- review tools

@@ -34,14 +34,9 @@ def divergence() -> None:
     plain("switch_20", "i // 4 * 3", grid=1, block=32, variant="clusters")
     plain("duff", "hash(i) % 10")
     launch(
-        "divergence",
-        "short_circuit",
-        2,
-        64,
-        "int32[128] = hash(i) % 32",
-        "int32[64] = hash(i, 1) % 64",
+        "divergence", "short_circuit", 2, 64, "int32[128] = hash(i) % 32", "int32[64] = hash(i, 1) % 64",
         "uint32[128] = 0",
-    )
+    )  # fmt: skip
     plain("recursion", "hash(i) % 64")
     plain("mutual_recursion", "hash(i) % 64")
     launch("divergence", "recursive_sort", 1, 64, "int32[768] = hash(i) % 100", "int32[768] = 0")
@@ -57,15 +52,9 @@ def divergence() -> None:
     launch("divergence", "long_division", 2, 64, *bits, "int64[128] = 0")
     plain("gcd", "hash(i) % 5000")
     launch(
-        "divergence",
-        "binary_search",
-        2,
-        64,
-        "int32[64] = i * 3",
-        "int32[128] = hash(i) % 200",
-        "int32[128] = 0",
+        "divergence", "binary_search", 2, 64, "int32[64] = i * 3", "int32[128] = hash(i) % 200", "int32[128] = 0",
         "int32 = 64",
-    )
+    )  # fmt: skip
     launch("divergence", "mandelbrot", (2, 4), (16, 8), "int32[1024] = 0", "float32 = 0.09375", "int32 = 40")
     plain("tree_walk", "hash(i) % 1000")
     launch("divergence", "by_warp", 1, 160, "uint32[160] = 0")
@@ -163,15 +152,9 @@ def atomics() -> None:
     one("global_integer", 2, 64, "int32[64] = 5", "uint64[16] = 7")
     one("global_results", 2, 64, "int32[128] = i % 9", "int32[128] = 0")
     launch(
-        "atomics",
-        "global_float",
-        2,
-        64,
-        "float32[128] = hash(i) % 9 - 4",
-        "float32[32] = 0",
-        "float64[8] = 0",
+        "atomics", "global_float", 2, 64, "float32[128] = hash(i) % 9 - 4", "float32[32] = 0", "float64[8] = 0",
         "float32[8] = 0",
-    )
+    )  # fmt: skip
     one("compaction", 1, 32, "int32[1] = 0", "int32[32] = -1")
     one("compaction", 2, 64, "int32[1] = 0", "int32[128] = -1", variant="blocks")
     for grid, block in ((1, 32), (2, 64)):
@@ -257,29 +240,13 @@ def memory() -> None:
     one("constants", 2, 64, "float64")
     one("globals", 1, 128)
     launch(
-        "memory",
-        "load_kinds",
-        2,
-        64,
-        "int32[128] = hash(i)",
-        "int32[128] = hash(i, 1)",
-        "int32[128] = 0",
+        "memory", "load_kinds", 2, 64, "int32[128] = hash(i)", "int32[128] = hash(i, 1)", "int32[128] = 0",
         "int64[128] = 0",
-    )
+    )  # fmt: skip
     launch(
-        "memory",
-        "struct_parameter",
-        2,
-        64,
-        "int32[130] = hash(i) % 64",
-        "float32[128] = 0",
-        "int32 = 3",
-        "float32 = 0.25",
-        "float64 = 1.125",
-        "int16 = -7",
-        "int64 = 2",
-        "uint8 = 200",
-    )
+        "memory", "struct_parameter", 2, 64, "int32[130] = hash(i) % 64", "float32[128] = 0", "int32 = 3",
+        "float32 = 0.25", "float64 = 1.125", "int16 = -7", "int64 = 2", "uint8 = 200",
+    )  # fmt: skip
     one("predicated", 2, 256)
 
 

@@ -186,13 +186,9 @@ def transforms() -> None:
         n = (32 + 2 * radius) * (16 + 2 * radius) * (7 + 2 * radius)
         arguments = (f"float32[{n}] = 0", f"float32[{n}] = hash(i) % 100", "int32 = 32", "int32 = 16", "int32 = 7")
         launch(
-            "transforms",
-            f"march_volume<{radius}>",
-            (2, 2),
-            (16, 8),
-            *arguments,
+            "transforms", f"march_volume<{radius}>", (2, 2), (16, 8), *arguments,
             mangled=f"_Z12march_volumeILi{radius}EEvPfPKfiii",
-        )
+        )  # fmt: skip
     launch(
         "transforms", "stencil_27", (2, 2, 4), (8, 8, 4), "int32[4096] = hash(i) % 100", "int32[4096] = 0", "int32 = 16"
     )
@@ -292,24 +288,13 @@ def sums() -> None:
     )  # fmt: skip
     launch("sums", "jacobi_rows", 16, 64, *arguments)
     launch(
-        "sums",
-        "copy_by_group",
-        1,
-        128,
-        "int32[1300] = hash(i) % 100",
-        "int32[128] = 0",
-        "int32 = 1300",
+        "sums", "copy_by_group", 1, 128, "int32[1300] = hash(i) % 100", "int32[128] = 0", "int32 = 1300",
         dynamic_shared=2048,
-    )
+    )  # fmt: skip
     launch(
-        "sums",
-        "vote_kinds",
-        1,
-        128,
-        "uint32[128] = hash(i // 32) % 3 * (hash(i) % 50)",
-        "uint32[352] = 0",
+        "sums", "vote_kinds", 1, 128, "uint32[128] = hash(i // 32) % 3 * (hash(i) % 50)", "uint32[352] = 0",
         "int32 = 32",
-    )
+    )  # fmt: skip
     launch("sums", "atomic_kinds", 2, 64, "int32[13] = 255 * (i == 8)")
     launch("sums", "inline_code", 2, 64, "int32[100] = 0", "int32 = 100")
     arguments = ("float32[65] = hash(i) % 100", "float32[300] = unit(i)", "float32[300] = 0", "int32 = 300")

@@ -112,21 +112,9 @@ def tile(rng: Any, stores: bool, interleave: int = 0, how: int = 0) -> Case:
         fill = int(rng.random() < 0.3 and kind >= 6)
         start, promotion = unit * int(rng.integers(0, 8)), int(rng.integers(0, 4))
         return Case(
-            how or rank,
-            kind,
-            sizes,
-            strides,
-            box,
-            steps,
-            at,
-            start,
-            interleave,
-            swizzle,
-            promotion,
-            fill,
-            stores=stores,
-            bytes=size_of_box,
-        )
+            how or rank, kind, sizes, strides, box, steps, at, start, interleave, swizzle, promotion, fill,
+            stores=stores, bytes=size_of_box,
+        )  # fmt: skip
 
 
 def im2col(rng: Any, stores: bool) -> Case:
@@ -150,23 +138,10 @@ def im2col(rng: Any, stores: bool) -> Case:
         at += [int(rng.integers(0, sizes[-1]))]
         offsets = tuple(int(n) for n in rng.integers(0, 4, rank - 2))
         return Case(
-            10 + rank,
-            kind,
-            sizes,
-            strides,
-            (channels,),
-            steps,
-            tuple(at),
-            16 * int(rng.integers(0, 8)),
-            0,
-            swizzle,
-            0,
-            int(rng.random() < 0.2 and kind >= 6),
-            (lower, upper, (channels, pixels)),
-            offsets,
-            stores,
+            10 + rank, kind, sizes, strides, (channels,), steps, tuple(at), 16 * int(rng.integers(0, 8)), 0, swizzle,
+            0, int(rng.random() < 0.2 and kind >= 6), (lower, upper, (channels, pixels)), offsets, stores,
             channels * pixels * size,
-        )
+        )  # fmt: skip
 
 
 def cases() -> list[Case]:
@@ -316,20 +291,10 @@ def shapes() -> list[Case]:
                 if inner <= (256, 32, 64, 128)[swizzle]:
                     found.append(
                         Case(
-                            2,
-                            0,
-                            (inner, rows),
-                            (max(inner, 16),),
-                            (inner, rows),
-                            (1, 1),
-                            (0, 0),
-                            0,
-                            0,
-                            swizzle,
-                            stores=stores,
-                            bytes=inner * rows,
+                            2, 0, (inner, rows), (max(inner, 16),), (inner, rows), (1, 1), (0, 0), 0, 0, swizzle,
+                            stores=stores, bytes=inner * rows,
                         )
-                    )
+                    )  # fmt: skip
         found.append(Case(2, 0, (128, 64), (1024,), (128, 64), (1, 1), (0, 0), 0, 0, 3, stores=stores, bytes=8192))
         found.append(Case(2, 0, (16, 64), (1024,), (16, 64), (1, 1), (0, 0), 0, 0, 0, stores=stores, bytes=1024))
     return found

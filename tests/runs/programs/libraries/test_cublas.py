@@ -197,30 +197,9 @@ def test_complex_vectors_and_products(kind: str) -> None:
     close(to, alpha * a.conj().T @ b + beta * c)
     to, number = c.copy(order="F"), {"C": 4, "Z": 5}[kind]
     call(
-        f"{kind}gemm",
-        2,
-        0,
-        N,
-        N,
-        N,
-        alpha,
-        a,
-        number,
-        N,
-        0,
-        b,
-        number,
-        N,
-        0,
-        beta,
-        to,
-        number,
-        N,
-        0,
-        1,
-        70 if kind == "Z" else 68,
-        0,
-    )
+        f"{kind}gemm", 2, 0, N, N, N, alpha, a, number, N, 0, b, number, N, 0, beta, to, number, N, 0, 1,
+        70 if kind == "Z" else 68, 0,
+    )  # fmt: skip
     close(to, alpha * a.conj().T @ b + beta * c)
 
 
