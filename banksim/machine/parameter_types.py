@@ -68,11 +68,11 @@ def with_types(kernel: Kernel) -> str:
     return f"{signature}({', '.join(listed)})"
 
 
-def split(listed: str) -> list[str]:
-    """Types with commas between them, apart."""
+def split(listed: str, opening: str = "<([{", closing: str = ">)]}") -> list[str]:
+    """Types, or other texts, with commas between them, apart; commas within brackets part nothing."""
     parts, depth = [""], 0
     for letter in listed:
-        depth += (letter in "<([{") - (letter in ">)]}")
+        depth += (letter in opening) - (letter in closing)
         if letter == "," and depth == 0:
             parts.append("")
         else:

@@ -57,9 +57,8 @@ class Form:
         return f"{self.d}_{self.a}_{self.b}_n{self.columns}_{'r' if self.registers else 's'}_{marks}{more}"
 
     @property
-    def ptx(self) -> str:
-        """A kernel of (D of each block, in and out; images of shared memory; their bytes; A's registers; descriptors of
-        each block; whether D is added to the product)."""
+    def product(self) -> str:
+        """PTX that loads the registers from %out and %in, multiplies by the descriptors %da and %db, stores to %out."""
         d = [f"%r{n}" for n in range(self.words)]
         a = [f"%q{n}" for n in range(4)]
         left = f"{{{', '.join(a)}}}" if self.registers else "%da"
@@ -72,6 +71,18 @@ class Form:
         load = "\n".join(f"ld.global.u32 {r}, [%out+{512 * n}];" for n, r in enumerate(d))
         load += "\n".join(f"ld.global.u32 {r}, [%in+{512 * n}];" for n, r in enumerate(a))
         store = "\n".join(f"st.global.u32 [%out+{512 * n}], {r};" for n, r in enumerate(d))
+        return f"""{load}
+  wgmma.fence.sync.aligned;
+  {name} {{{", ".join(d)}}}, {left}, %db{tail};
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  {store}
+"""
+
+    @property
+    def ptx(self) -> str:
+        """A kernel of (D of each block, in and out; images of shared memory; their bytes; A's registers; descriptors of
+        each block; whether D is added to the product)."""
         return f"""
 .visible .entry {self.name}(.param .u64 d, .param .u64 image, .param .u32 size, .param .u64 a, .param .u64 which,
   .param .u32 add) .maxntid 128 {{
@@ -94,12 +105,7 @@ COPY:
   ld.param.u64 %x2, [which]; mad.wide.u32 %x2, %t7, 16, %x2; ld.global.v2.u64 {{%da, %db}}, [%x2];
   add.u64 %da, %da, %x1; add.u64 %db, %db, %x1;
   ld.param.u32 %t6, [add]; setp.ne.u32 %p1, %t6, 0;
-  {load}
-  wgmma.fence.sync.aligned;
-  {name} {{{", ".join(d)}}}, {left}, %db{tail};
-  wgmma.commit_group.sync.aligned;
-  wgmma.wait_group.sync.aligned 0;
-  {store}
+  {self.product}
   ret;
 }}
 """

@@ -11,6 +11,7 @@ import numpy as np
 from banksim.commands.shared.sizes import natural, short
 from banksim.errors import InputError
 from banksim.machine.host_memory import Contents, absent
+from banksim.machine.parameter_types import split
 from banksim.machine.structs import Struct
 
 FILLS: dict[str, str] = {
@@ -94,16 +95,9 @@ def several(text: str, seed: int, deferred: bool) -> Any:
 
 def parted(text: str) -> list[str]:
     """Values with commas between them, apart."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
     if max(text.count(bracket) for bracket in "([{") > DEEPEST:
         raise InputError(f"more than {DEEPEST} brackets")
-    return [part.strip() for part in parts if part.strip()]
+    return split(text, "([{", ")]}")
 
 
 def number(text: str) -> int | float | bool | None:

@@ -19,18 +19,6 @@ A_BYTES = 1 << 14
 
 def ptx(form: Form) -> str:
     """A kernel of (D in and out, image of shared memory, A's registers, two descriptors, whether D is added)."""
-    d = [f"%r{n}" for n in range(form.words)]
-    a = [f"%q{n}" for n in range(4)]
-    left = f"{{{', '.join(a)}}}" if form.registers else "%da"
-    tail = ", %p1"
-    if form.d in ("f32", "f16"):
-        tail += f", {form.signs[0]}, {form.signs[1]}"
-        if BYTES[form.a] == 2:
-            tail += "".join(f", {v}" for v in (form.across[1:] if form.registers else form.across))
-    name = f"wgmma.mma_async.sync.aligned.m64n{form.columns}k{form.k}.{form.d}.{form.a}.{form.b}{form.more}"
-    load = "\n".join(f"ld.global.u32 {r}, [%out+{512 * n}];" for n, r in enumerate(d))
-    load += "\n".join(f"ld.global.u32 {r}, [%in+{512 * n}];" for n, r in enumerate(a))
-    store = "\n".join(f"st.global.u32 [%out+{512 * n}], {r};" for n, r in enumerate(d))
     return f""".version 8.4
 .target sm_90a
 .address_size 64
@@ -53,12 +41,7 @@ COPY:
   and.b32 %t5, %t1, 0x3FFFF; shr.u32 %t5, %t5, 4; cvt.u64.u32 %x1, %t5;
   ld.param.u64 %da, [da]; add.u64 %da, %da, %x1; ld.param.u64 %db, [db]; add.u64 %db, %db, %x1;
   ld.param.u32 %t6, [add]; setp.ne.u32 %p1, %t6, 0;
-  {load}
-  wgmma.fence.sync.aligned;
-  {name} {{{", ".join(d)}}}, {left}, %db{tail};
-  wgmma.commit_group.sync.aligned;
-  wgmma.wait_group.sync.aligned 0;
-  {store}
+  {form.product}
   ret;
 }}
 """
