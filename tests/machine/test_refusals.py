@@ -11,6 +11,7 @@ from banksim.errors import BanksimError, UnsupportedError
 from banksim.kernels.compilers import assemble, compile_cuda
 from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.kernels.compilers.ptx import link
+from banksim.kernels.cubin import decode_ahead
 from banksim.machine.operations import OPERATIONS
 from banksim.runs.resolve import numba_kernel
 from helpers.places import KERNELS
@@ -79,13 +80,23 @@ LAUNCHING = """
 """
 
 
+@pytest.fixture(scope="module")
+def launching(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """By the kernel that is launched: as ptxas makes it, and linked, which names the other kernel in another way."""
+    folder = tmp_path_factory.mktemp("launching")
+    found: dict[str, list[Path]] = {}
+    for kernel in ("child", "parent"):
+        text = LAUNCHING.format(kernel=kernel, call="__cuda_syscall_cnpv2GetParameterBufferV2")
+        found[kernel] = [folder / f"{kernel}.cubin", folder / f"{kernel}.linked.cubin"]
+        for file, made in zip(found[kernel], (assemble(text), link([assemble(text, "sm_90", ["-c"])])), strict=True):
+            file.write_bytes(made)
+    decode_ahead(file.read_bytes() for files in found.values() for file in files)
+    return found
+
+
 @pytest.mark.parametrize("kernel", ["child", "parent"])
-def test_kernels_that_launch_kernels_are_refused_by_name(tmp_path: Path, kernel: str) -> None:
+def test_kernels_that_launch_kernels_are_refused_by_name(launching: dict[str, list[Path]], kernel: str) -> None:
     """Another kernel, which lies nowhere in this one's code, and the kernel itself."""
-    text = LAUNCHING.format(kernel=kernel, call="__cuda_syscall_cnpv2GetParameterBufferV2")
-    path, linked = tmp_path / "launching.ptx", tmp_path / "linked.cubin"
-    path.write_text(text)
-    linked.write_bytes(link([assemble(text, "sm_90", ["-c"])]))  # it names the other kernel in another way
-    for file in path, linked:
+    for file in launching[kernel]:
         with pytest.raises(BanksimError, match=r"\(dynamic parallelism\).* not simulated"):
             banksim.run(banksim.load(file)["parent"], 1, 32, [])

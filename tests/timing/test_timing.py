@@ -3,7 +3,7 @@
 import signal
 import threading
 from dataclasses import replace
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 
 import banksim
 from banksim.errors import InputError
-from helpers.places import written_to
+from helpers.known_sources import kept, list_ahead
 from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
@@ -77,13 +77,6 @@ def accepted(clocks: Any) -> int:
     return int((clocks[:, 1:] <= min(stalls)).sum())
 
 
-def compiled(source: str) -> Any:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        return banksim.load(written_to(Path(folder) / "k.cu", source))
-
-
 SPIN = """
 extern "C" __global__ void k(unsigned *out, int n) {
     __shared__ int tile[32][32];
@@ -96,11 +89,34 @@ extern "C" __global__ void k(unsigned *out, int n) {
     out[threadIdx.x] = (unsigned)(clock64() - before) + 0 * v;
     if (threadIdx.x == 0) out[32] = (unsigned)clock() - start;
 }"""
+TRANSPOSE = """
+extern "C" __global__ void k(float *out, const float *in) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x + 1024 * blockIdx.x];
+    __syncthreads();
+    out[threadIdx.y * 32 + threadIdx.x + 1024 * blockIdx.x] = tile[threadIdx.x][threadIdx.y];
+}"""
+PAUSE = """
+extern "C" __global__ void k(unsigned long long *out, int n) {
+    unsigned long long before, after;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
+    __nanosleep(n);
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
+    out[threadIdx.x] = after - before;
+}"""
+WAIT = 'extern "C" __global__ void k(int *a) { volatile int *p = a; p[1] = 1; while (*p == 0); }\n'
+
+
+@cache
+def compiled(source: str) -> Any:
+    """The kernel of a source; all are listed with one start of nvdisasm."""
+    list_ahead([SPIN, TRANSPOSE, PAUSE, WAIT])
+    return banksim.load(kept(source))["k"]
 
 
 def test_a_kernel_reads_and_spins_on_the_simulated_clock() -> None:
     out = np.zeros(33, np.uint32)
-    run = banksim.run(compiled(SPIN)["k"], 1, 32, [out, 1000], timing=True)
+    run = banksim.run(compiled(SPIN), 1, 32, [out, 1000], timing=True)
     assert run.cycles is not None
     assert 1000 <= out[32] <= run.cycles.total
     assert (out[:32] > 0).all()
@@ -108,23 +124,13 @@ def test_a_kernel_reads_and_spins_on_the_simulated_clock() -> None:
 
 def test_without_time_clocks_only_move_on() -> None:
     out = np.zeros(33, np.uint32)
-    run = banksim.run(compiled(SPIN)["k"], 1, 32, [out, 1000])
+    run = banksim.run(compiled(SPIN), 1, 32, [out, 1000])
     assert run.cycles is None
     assert out[32] >= 1000
 
 
-def transposing() -> Any:
-    return compiled("""
-    extern "C" __global__ void k(float *out, const float *in) {
-        __shared__ float tile[32][32];
-        tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x + 1024 * blockIdx.x];
-        __syncthreads();
-        out[threadIdx.y * 32 + threadIdx.x + 1024 * blockIdx.x] = tile[threadIdx.x][threadIdx.y];
-    }""")["k"]
-
-
 def test_timing_changes_no_count_and_no_result() -> None:
-    kernel, given = transposing(), np.arange(300 * 1024, dtype=np.float32)
+    kernel, given = compiled(TRANSPOSE), np.arange(300 * 1024, dtype=np.float32)
     plain, timed = np.zeros_like(given), np.zeros_like(given)
     counted = banksim.run(kernel, 300, (32, 32), [plain, given])
     run = banksim.run(kernel, 300, (32, 32), [timed, given], timing=True)
@@ -140,7 +146,7 @@ def test_timing_changes_no_count_and_no_result() -> None:
 
 def test_cycles_say_where_the_time_went() -> None:
     given = np.arange(1024, dtype=np.float32)
-    cycles = banksim.run(transposing(), 1, (32, 32), [np.zeros_like(given), given], timing=True).cycles
+    cycles = banksim.run(compiled(TRANSPOSE), 1, (32, 32), [np.zeros_like(given), given], timing=True).cycles
     assert cycles is not None
     assert cycles.total > cycles.ideal  # 32-way loads
     assert cycles.spent.issue == cycles.warp_instructions
@@ -153,30 +159,21 @@ def test_cycles_say_where_the_time_went() -> None:
 def test_timing_refuses_what_it_cannot_do() -> None:
     given = np.zeros(1024, np.float32)
     with pytest.raises(InputError, match="only the llvm engine"):
-        banksim.run(transposing(), 1, (32, 32), [given, given], timing=True, engine="numpy")
+        banksim.run(compiled(TRANSPOSE), 1, (32, 32), [given, given], timing=True, engine="numpy")
     with pytest.raises(InputError, match="writes no trace"):
-        banksim.run(transposing(), 1, (32, 32), [given, given], timing=True, trace=lambda t: None)
+        banksim.run(compiled(TRANSPOSE), 1, (32, 32), [given, given], timing=True, trace=lambda t: None)
 
 
 def test_a_pause_takes_about_the_time_that_it_names() -> None:
-    kernel = compiled("""
-    extern "C" __global__ void k(unsigned long long *out, int n) {
-        unsigned long long before, after;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
-        __nanosleep(n);
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
-        out[threadIdx.x] = after - before;
-    }""")["k"]
     out = np.zeros(32, np.uint64)
-    banksim.run(kernel, 1, 32, [out, 2000], timing=True)
+    banksim.run(compiled(PAUSE), 1, 32, [out, 2000], timing=True)
     assert (out >= 2000).all()
     assert (out < 2200).all()
 
 
 def test_an_interrupt_ends_a_timed_run() -> None:
     """The threads that work see it, and what was counted until then is given."""
-    kernel = compiled('extern "C" __global__ void k(int *a) { volatile int *p = a; p[1] = 1; while (*p == 0); }')["k"]
-    given = np.zeros(4, np.int32)
+    kernel, given = compiled(WAIT), np.zeros(4, np.int32)
 
     def interrupt() -> None:
         until(lambda: given[1])
