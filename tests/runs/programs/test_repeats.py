@@ -9,6 +9,7 @@ import pytest
 
 from banksim.runs.programs import executable, repeats
 from banksim.runs.programs.contents import Contents
+from banksim.runs.programs.process import Process
 from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
     13
 )
-IN_PLACE, MANAGED, WRITTEN_CONSTANT, MANY = range(13, 17)
+IN_PLACE, MANAGED, WRITTEN_CONSTANT, MANY, COPIED = range(13, 18)
 """What the program does, by its first argument."""
 SOURCE = """\
 #include <cstdio>
@@ -137,6 +138,7 @@ int main(int argc, char **argv) {
             cudaGetSymbolAddress((void **)&f, factor);
             set<<<1, 1>>>(f + 1, f, 1); set<<<47, 64>>>(y, x, 3); set<<<1, 1>>>(f + 1, f, 0); set<<<47, 64>>>(y, x, 3);
         }
+        if (what == 17) { cudaMemcpy(x, h, sizeof h, cudaMemcpyDefault); set<<<47, 64>>>(y, x, 3); }
         if (what == 11) { cudaMemcpyToSymbol(factor, h, 4, 4); set<<<47, 64>>>(y, x, 3); }
         if (what >= 8 && what < 13) { show("x", x); show("y", y); }
     }
@@ -200,6 +202,17 @@ def test_what_the_program_sees_without_a_call_is_there(outcome: Callable[..., tu
     assert executed < launches == 10
     launches, executed = outcome(WRITTEN_CONSTANT)
     assert executed < launches == 40
+
+
+def test_input_that_is_copied_again_is_known_to_be_there(
+    outcome: Callable[..., tuple[int, int]], monkeypatch: Patch
+) -> None:
+    """Nothing is written, nor looked at, where the same bytes are there already. They change once in the middle."""
+    changes = []
+    change = Process.change
+    monkeypatch.setattr(Process, "change", lambda p, slot: changes.append(slot) or change(p, slot))
+    assert outcome(COPIED) == (10, 4)
+    assert len(changes) == 2  # once in each of both runs
 
 
 def test_launches_of_a_program_with_many_allocations_are_not_followed(outcome: Callable[..., tuple[int, int]]) -> None:
