@@ -32,7 +32,7 @@ from banksim.requests.columns import (  # fmt: skip
 from banksim.requests.lane_intrinsics import pointer, word
 from banksim.requests.trace import Trace
 from banksim.system.compiled_types import Integer, Integers
-from banksim.system.jit import carray, inlined, outer
+from banksim.system.jit import carray, inlined, inner, outer
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
@@ -45,10 +45,8 @@ ENTRY = ONE + SUMS
 met since, which the first figures do not hold yet, and what one has of these."""
 ORDER = ((1, WORST), (1, PLACE), (-1, EXCESS), (1, KIND), (1, SITE_OF))
 """Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
-LEARN = 8
-"""Of one in so many batches that are judged, the requests become known: each costs as much as to add it up."""
-SOME = 1 << 14
-"""Requests that a thread takes at a time: so few that threads end together, for to take them costs nothing here."""
+SOME = 1 << 15
+"""Requests that a thread takes at a time: so few that all threads end together; to take them costs little here."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
@@ -85,7 +83,7 @@ def entry_of(site: Integer, kind: Integer, used: Integer, entries: Integers) -> 
     return n, used
 
 
-@inlined
+@inner
 def add_known(
     columns: Integers, first: Integer, count: Integer, read: Integers, keep: Integers, entries: Integers
 ) -> Integer:
@@ -141,12 +139,13 @@ def _tally(
     addresses, sites, times = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, TIMES)
     blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
     rules, room = pointer(rule.ctypes.data), room_for_many()
-    row, batches, hopeful = first, 0, False
+    # To make requests known costs as much as to add them up: it is done the less often the less it helps.
+    row, wait, pause, hopeful = first, 0, 1, False
     while row < last and used + REQUESTS <= len(entries):
         count = min(REQUESTS, last - row)
         if hopeful:
             known = add_known(columns, row, count, read, keep, entries)
-            row, hopeful = row + known, bool(known)
+            row, hopeful, pause = row + known, bool(known), 1 if known else 2 * pause
             if known == count:
                 continue
             count = min(REQUESTS, last - row)
@@ -176,13 +175,13 @@ def _tally(
                 place = place_of(block_at[k], warp_at[k])
                 if excess > entry[EXCESS] or place < entry[PLACE]:
                     entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, row + k
-        if batches % LEARN == 0:
-            hopeful = True
+        wait -= 1
+        if wait < 0:
+            wait, hopeful = pause, True
             for k in range(count):
                 if mask[k]:
                     n, used = entry_of(site_at[k], np.int64(kinds[k]), used, entries)
                     make_known(at(entries, n), addresses[0] + (row + k) * addresses[1], mask[k], sums[k])
-        batches += 1
         row += count
     return row, used
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import AccessRule, Architecture, Serves, architecture
 from banksim.banks.compiled.many_requests import LARGEST, REQUESTS
-from banksim.banks.compiled.site_sums import LEARN, tally
+from banksim.banks.compiled.site_sums import tally
 from banksim.banks.replay import _tally as by_the_scalar_rule
 from banksim.banks.rule import judge
 from banksim.requests.copies import of_known_cost, period_of
@@ -119,10 +119,11 @@ def test_requests_that_are_alike_but_for_a_move_and_some_that_almost_are(arch: A
             assert found[key] == figures, (OPS[key[1]], key)
 
 
-def test_a_request_with_no_active_lane_is_none_where_none_of_its_site_is_known() -> None:
-    n = (LEARN + 1) * REQUESTS  # of the first batch and the last requests become known, and then it is looked for them
+@pytest.mark.parametrize("batches", range(2, 9))
+def test_a_request_with_no_active_lane_is_none_where_none_of_its_site_is_known(batches: int) -> None:
+    n = batches * REQUESTS
     site = np.ones(n + 1, np.int32)
-    site[:REQUESTS] = site[-REQUESTS - 1 : -1] = 0
+    site[:REQUESTS] = site[-REQUESTS - 1 : -1] = 0  # after some such last batch it is looked for what is known
     last = 1 * (np.arange(n + 1) == n)
     address = np.tile(4 * np.arange(32), (n + 1, 1))
     trace = Trace.from_arrays("ld", 4, np.where(last, 0, FULL_MASK), address, site=site, block=1 - last)
