@@ -1,5 +1,6 @@
 """What docstrings and comments refer to exists: files that were moved leave no old name behind."""
 
+import functools
 import io
 import re
 import tokenize
@@ -19,6 +20,7 @@ NO_MODULES = {"banksim.schema", "banksim.launches", "banksim.sites", "banksim.to
 """Names in the metadata of a Parquet file, and a project's file."""
 
 
+@functools.cache
 def prose(path: Path) -> str:
     """The comments and the texts in triple quotes of a file."""
     tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)

@@ -29,9 +29,9 @@ def without_clock(kernel: Any) -> Any:
     def still(operand: Any) -> Any:
         return replace(operand, text="SRZ") if operand.text.startswith("SR_CLOCK") else operand
 
-    code = tuple(replace(i, operands=tuple(map(still, i.operands))) for i in kernel.instructions)
-    if code == kernel.instructions:
+    if not any(operand.text.startswith("SR_CLOCK") for i in kernel.instructions for operand in i.operands):
         return kernel
+    code = tuple(replace(i, operands=tuple(map(still, i.operands))) for i in kernel.instructions)
     return replace(kernel, instructions=code, cubin=kernel.cubin + b"without clock")
 
 
