@@ -14,6 +14,7 @@ from banksim.machine.llvm.ir import (
     Constant,
     Function,
     Phi,
+    Recast,
     Slot,
     StructType,
     Switch,
@@ -29,9 +30,17 @@ Cast = Callable[["Builder", Value, Type], Value]
 Compare = Callable[["Builder", str, Value, Value], Value]
 
 
-def binary(opcode: str) -> Binary:
+def binary(opcode: str, neutral: int | None = None, either: bool = False) -> Binary:
+    """`neutral`: the number by which the first value stays as it is, and `either` too: what LLVM would have to read and
+    take away again is not written."""
+
     def write(b: Builder, one: Value, other: Value) -> Value:
-        return b.write(one.type, f"{opcode} {one.type.text} {one.text}, {other.text}")
+        if neutral is not None:
+            if isinstance(other, Constant) and other.is_all(neutral):
+                return one
+            if either and isinstance(one, Constant) and one.is_all(neutral):
+                return other
+        return b.value(one.type, f"{opcode} {one.type.text} {one.text}, {other.text}")
 
     return write
 
@@ -40,7 +49,7 @@ def cast(opcode: str) -> Cast:
     def write(b: Builder, value: Value, type: Type) -> Value:
         if value.type == type:
             return value
-        return b.write(type, f"{opcode} {value.type.text} {value.text} to {type.text}")
+        return b.value(type, f"{opcode} {value.type.text} {value.text} to {type.text}")
 
     return write
 
@@ -51,7 +60,7 @@ def compare(opcode: str, kind: str, equal: str = "") -> Compare:
 
     def write(b: Builder, how: str, one: Value, other: Value) -> Value:
         text = f"{opcode} {known[how]} {one.type.text} {one.text}, {other.text}"
-        return b.write(as_many(BOOL, one.type), text)
+        return b.value(as_many(BOOL, one.type), text)
 
     return write
 
@@ -81,21 +90,39 @@ class Builder:
         block.lines.append(f"  {name} = {text}\n")
         return Value(type, name)
 
+    def value(self, type: Type, text: str) -> Value:
+        """An instruction whose result follows from its operands alone: in a block it is written once."""
+        known = self.block.values.get(text)
+        if known is None:
+            known = self.block.values[text] = self.write(type, text)
+        return known
+
     def end(self, line: str | Switch) -> None:
         """The last instruction of a block."""
         assert not self.block.is_terminated
         self.block.lines.append(line)
         self.block.is_terminated = True
+        self.block.values.clear()
 
     # ---- arithmetic
-    add, sub, mul, udiv, sdiv, urem = map(binary, ("add", "sub", "mul", "udiv", "sdiv", "urem"))
+    add, mul = binary("add", 0, either=True), binary("mul", 1, either=True)
+    sub, udiv, sdiv, urem = binary("sub", 0), binary("udiv"), binary("sdiv"), binary("urem")
     fadd, fsub, fmul, fdiv = map(binary, ("fadd", "fsub", "fmul", "fdiv"))
-    and_, or_, xor, shl, lshr, ashr = map(binary, ("and", "or", "xor", "shl", "lshr", "ashr"))
-    zext, sext, trunc, bitcast, ptrtoint = map(cast, ("zext", "sext", "trunc", "bitcast", "ptrtoint"))
+    and_, or_, xor = binary("and"), binary("or", 0, either=True), binary("xor", 0, either=True)
+    shl, lshr, ashr = binary("shl", 0), binary("lshr", 0), binary("ashr", 0)
+    zext, sext, trunc, ptrtoint = map(cast, ("zext", "sext", "trunc", "ptrtoint"))
     fptrunc, fpext, sitofp, uitofp = map(cast, ("fptrunc", "fpext", "sitofp", "uitofp"))
     fptosi, fptoui = map(cast, ("fptosi", "fptoui"))
     icmp_signed, icmp_unsigned = compare("icmp", "s"), compare("icmp", "u")
     fcmp_ordered, fcmp_unordered = compare("fcmp", "o", "o"), compare("fcmp", "u", "u")
+
+    def bitcast(self, value: Value, type: Type) -> Value:
+        """The bits as another type: of what is another's bits already those, for registers hold words, and code on
+        floats would be casts there and back."""
+        source = value.source if isinstance(value, Recast) else value
+        if source.type == type:
+            return source
+        return Recast(self.value(type, f"bitcast {source.typed} to {type.text}"), source)
 
     def not_(self, value: Value) -> Value:
         ones = value.type.element(-1) if isinstance(value.type, VectorType) else -1
@@ -105,35 +132,35 @@ class Builder:
         return self.sub(Constant(value.type, None), value)
 
     def fneg(self, value: Value) -> Value:
-        return self.write(value.type, f"fneg {value.typed}")
+        return self.value(value.type, f"fneg {value.typed}")
 
     def select(self, condition: Value, one: Value, other: Value) -> Value:
-        return self.write(one.type, f"select {condition.typed}, {one.typed}, {other.typed}")
+        return self.value(one.type, f"select {condition.typed}, {one.typed}, {other.typed}")
 
     # ---- elements
     def extract_element(self, vector: Value, lane: Value) -> Value:
         assert isinstance(vector.type, VectorType)
-        return self.write(vector.type.element, f"extractelement {vector.typed}, {lane.typed}")
+        return self.value(vector.type.element, f"extractelement {vector.typed}, {lane.typed}")
 
     def insert_element(self, vector: Value, value: Value, lane: Value) -> Value:
-        return self.write(vector.type, f"insertelement {vector.typed}, {value.typed}, {lane.typed}")
+        return self.value(vector.type, f"insertelement {vector.typed}, {value.typed}, {lane.typed}")
 
     def shuffle_vector(self, one: Value, other: Value, lanes: Constant) -> Value:
         assert isinstance(one.type, VectorType)
-        return self.write(
+        return self.value(
             as_many(one.type.element, lanes.type), f"shufflevector {one.typed}, {other.typed}, {lanes.typed}"
         )
 
     def extract_value(self, value: Value, index: int) -> Value:
         assert isinstance(value.type, StructType)
-        return self.write(value.type.elements[index], f"extractvalue {value.typed}, {index}")
+        return self.value(value.type.elements[index], f"extractvalue {value.typed}, {index}")
 
     # ---- memory
     def alloca(self, kind: Type) -> Slot:
         return Slot(self.write(POINTER, f"alloca {kind}").text, kind)
 
     def gep(self, base: Value, index: Value, element: Type) -> Value:
-        return self.write(POINTER, f"getelementptr {element.text}, ptr {base.text}, {index.type.text} {index.text}")
+        return self.value(POINTER, f"getelementptr {element.text}, ptr {base.text}, {index.type.text} {index.text}")
 
     def load(self, where: Value, typ: Type | None = None, align: int = 0) -> Value:
         """Of a slot what it holds, else a value of this type."""

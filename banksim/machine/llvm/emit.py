@@ -1,6 +1,6 @@
 """Writing LLVM: small helpers over the builder, and the vector moves that every function uses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,16 @@ define internal void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwa
 MOVES = vector_moves("i8", 1) | vector_moves("i16", 2) | vector_moves("i32", 4)
 
 
+BUILT: dict[Hashable, ir.Module] = {}
+"""Routines that follow from their names and a kind of kernel alone, each with what it calls."""
+
+
 class Emitter:
     """A function under construction: `b` is where code is added."""
 
     def __init__(self, module: ir.Module) -> None:
         self.module = module
+        self.keeping = False
         self.function: ir.Function
         self.b: Builder
 
@@ -156,6 +161,22 @@ class Emitter:
         return known
 
     # ---- functions beside the main one
+    def kept(
+        self, kind: Hashable, name: str, result: ir.Type, arguments: list[ir.Type], build: Callable[..., None]
+    ) -> ir.Function:
+        """As `outline`, of a routine that is the same in all modules of a kind: it is built once in a process."""
+        module = self.module
+        if not self.keeping and name not in module.functions:
+            if (kind, name) not in BUILT:
+                self.module, self.keeping = ir.Module(), True
+                try:
+                    self.outline(name, result, arguments, build)
+                    BUILT[kind, name] = self.module
+                finally:
+                    self.module, self.keeping = module, False
+            module.add(BUILT[kind, name])
+        return self.outline(name, result, arguments, build)
+
     def outline(self, name: str, result: ir.Type, arguments: list[ir.Type], build: Any) -> ir.Function:
         """A routine of the module, built by `build(*arguments)` when it is first asked for."""
         known = self.module.functions.get(name)

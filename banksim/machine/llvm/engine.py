@@ -115,8 +115,15 @@ class LLVMEngine(Routines):
     def long_of(self, low: Value, high: Value) -> Value:
         words = self.e.b.block, low.ir.text, high.ir.text
         if words not in self.pairs:
-            self.pairs[words] = super().long_of(low, high)
+            whole, (low, high) = super().long_of(low, high), low.pair(high)
+            self.pairs[words] = whole.like(ir.Joined(whole.ir, low.ir, high.ir))
         return self.pairs[words]
+
+    def low(self, v: Value) -> Value:
+        return v.like(v.ir.words[0], "u", 32) if isinstance(v.ir, ir.Joined) else super().low(v)
+
+    def high(self, v: Value) -> Value:
+        return v.like(v.ir.words[1], "u", 32) if isinstance(v.ir, ir.Joined) else super().high(v)
 
     def words_of(self, v: Value) -> tuple[Value, Value]:
         low, high = super().words_of(v)
@@ -262,7 +269,7 @@ class LLVMEngine(Routines):
         before = self.low(address)
         low = before + (distance & 0xFFFFFFFF)
         high = self.high(address) + (distance >> 32 & 0xFFFFFFFF) + self.number(low < before)
-        return self.zext(low) | self.zext(high) << 32
+        return self.long_of(low, high)
 
     def site(self, i: Instruction) -> ir.Value:
         """The memo of an instruction that may make requests to shared memory."""

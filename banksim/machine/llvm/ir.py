@@ -132,9 +132,34 @@ class Constant(Value):
         text = "zeroinitializer" if constant is None else "undef" if constant is UNDEFINED else type.written(constant)
         super().__init__(type, text)
 
+    def is_all(self, number: int) -> bool:
+        """Whether it is this number, in every lane."""
+        scalar = self.constant.constant if isinstance(self.constant, Constant) else self.constant
+        return scalar == number or (scalar is None and number == 0)
+
 
 UNDEFINED = object()
 """The value of a constant that may be any."""
+
+
+class Recast(Value):
+    """The bits of another value as another type."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, recast: Value, source: Value) -> None:
+        super().__init__(recast.type, recast.text)
+        self.source = source
+
+
+class Joined(Value):
+    """A value made of others, its words."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, whole: Value, *words: Value) -> None:
+        super().__init__(whole.type, whole.text)
+        self.words = words
 
 
 class Slot(Value):
@@ -180,13 +205,15 @@ class Switch:
 
 # ---- functions and modules
 class Block:
-    """A basic block: its lines, and the numbers that make names unique in its function."""
+    """A basic block: its lines, its values by what computes them, and the numbers that make names unique in its
+    function."""
 
-    __slots__ = ("function", "is_terminated", "lines", "text")
+    __slots__ = ("function", "is_terminated", "lines", "text", "values")
 
     def __init__(self, function: Function, name: str) -> None:
         self.function, self.is_terminated = function, False
         self.lines: list[str | Phi | Switch] = []
+        self.values: dict[str, Value] = {}
         self.text = f"%{name}.{next(function.numbers)}"
 
     def __str__(self) -> str:
@@ -242,6 +269,11 @@ class Module:
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.tables: dict[str, Table] = {}
+
+    def add(self, other: Module) -> None:
+        """Add what another module has and this one has not."""
+        self.functions.update((name, one) for name, one in other.functions.items() if name not in self.functions)
+        self.tables.update((name, one) for name, one in other.tables.items() if name not in self.tables)
 
     def declared(self, name: str) -> str:
         return (self.functions.get(name) or self.tables[name]).declared()

@@ -45,7 +45,7 @@ SHARED = ("shared", "cluster", "barrier")
 
 
 class MemoryFunctions:
-    """Builds the functions, each when it is first needed."""
+    """Builds the functions, each when a kernel of its `kind` first needs it."""
 
     def __init__(
         self, emit: Emitter, traced: bool, stepwise: bool, watched: bool, kernel: Kernel, clustered: bool
@@ -53,7 +53,8 @@ class MemoryFunctions:
         self.e = emit
         self.shared_start, self.layout = shared_start(kernel), layout_of(kernel)
         self.passes_in_shared = passes_in_shared(kernel)
-        self.traced, self.stepwise, self.watched, self.clustered = traced, stepwise, watched, clustered
+        self.traced, self.stepwise, self.watched, self.clustered = ways = traced, stepwise, watched, clustered
+        self.kind = *ways, self.shared_start, self.layout, self.passes_in_shared
 
     # ---- the functions that the engine calls
     def load(self, space: str, width: int, signed: bool) -> ir.Function:
@@ -74,7 +75,7 @@ class MemoryFunctions:
                 self.one_buffer(a, lambda: self.load("anywhere", width, signed), (), result)
             move_in(self.e, a, self.place(a, space, width, result, READ), width, signed)
 
-        return self.e.outline(name, result, arguments_of(space), build)
+        return self.e.kept(self.kind, name, result, arguments_of(space), build)
 
     def store(self, space: str, width: int, copied: bool = False) -> ir.Function:
         """A store. `copied`: its last argument holds the bits from `SOURCE_BIT` on of the request's addresses."""
@@ -97,7 +98,7 @@ class MemoryFunctions:
             move_out(self.e, a, self.place(a, space, width, VOID, WRITTEN, source), width, values)
 
         name = f"store_{space}_{width}{'_copied' * copied}"
-        return self.e.outline(name, VOID, [*arguments_of(space), *[WORDS] * (words + copied)], build)
+        return self.e.kept(self.kind, name, VOID, [*arguments_of(space), *[WORDS] * (words + copied)], build)
 
     def request(self, width: int, use: int, copied: bool = False) -> ir.Function:
         """A request to shared memory that moves nothing, though it is for this `use`; `copied` as for `store`."""
@@ -109,7 +110,7 @@ class MemoryFunctions:
             self.e.b.ret_void()
 
         name = f"request_{width}_{use}{'_copied' * copied}"
-        return self.e.outline(name, VOID, [*arguments_of("shared"), *[WORDS] * copied], build)
+        return self.e.kept(self.kind, name, VOID, [*arguments_of("shared"), *[WORDS] * copied], build)
 
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:
@@ -137,7 +138,7 @@ class MemoryFunctions:
 
         count = 2 if function in ("cas", "cas_spin") else 1
         name = f"atomic_{space}_{kind}_{function}{'_wanted' * wanted}"
-        return self.e.outline(name, VOID, [*arguments_of(space), *[operand] * count], build)
+        return self.e.kept(self.kind, name, VOID, [*arguments_of(space), *[operand] * count], build)
 
     def constant(self, bank: int, width: int, signed: bool) -> ir.Function:
         """→ <32 x i32> from a constant bank, at addresses that registers give; width at most 4."""
@@ -164,7 +165,9 @@ class MemoryFunctions:
             base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
             e.b.ret(extended(e, e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 
-        return self.e.outline(f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS], build)
+        return self.e.kept(
+            self.kind, f"load_constant_{bank}_{width}{'_signed' * signed}", WORDS, [*COMMON, WORDS], build
+        )
 
     # ---- parts of a function
     def even(self, a: MemoryCall, space: str, width: int, move: Callable[[EvenRequest], None]) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
-from banksim.machine.llvm.values import FLOAT, INT, POINTER, VOID
+from banksim.machine.llvm.emit import Emitter
+from banksim.machine.llvm.values import FLOAT, INT, POINTER, VOID, WORDS
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,64 @@ def test_what_is_done_only_if_something_holds() -> None:
     opcodes = [[instruction.opcode for instruction in block.instructions] for block in parsed.blocks]
     assert opcodes == [["br"], ["ret"], ["br"], ["store", "br"], ["store", "br"], ["ret"]]
     assert [str(parsed).count(f"!prof !{number}") for number in (0, 1)] == [1, 0], "of all that is written, one is used"
+
+
+def test_a_value_is_computed_once_in_a_block() -> None:
+    function = ir.Function(ir.Module(), INT[32], [INT[32], INT[32], POINTER], "one")
+    v, w, where = function.args
+    b = Builder(function.append_basic_block())
+    first = b.add(v, w)
+    assert b.add(v, w) is first
+    assert b.add(w, v) is not first
+    assert b.load(where, INT[32]) is not b.load(where, INT[32]), "memory may have changed"
+    b.position_at_end(function.append_basic_block())
+    assert b.add(v, w) is not first, "this block may be reached without the other"
+
+
+def test_what_changes_nothing_is_not_written() -> None:
+    function = ir.Function(ir.Module(), VOID, [INT[32], WORDS], "one")
+    v, words = function.args
+    b = Builder(function.append_basic_block())
+    zeros = [ir.Constant(WORDS, None), ir.Constant(WORDS, INT[32](0))]
+    assert all(f(words, zero) is words for f in (b.add, b.sub, b.or_, b.xor, b.shl, b.lshr, b.ashr) for zero in zeros)
+    assert all(f(INT[32](0), v) is v for f in (b.add, b.or_, b.xor))
+    assert b.mul(v, INT[32](1)) is v is b.mul(INT[32](1), v)
+    assert b.bitcast(b.bitcast(v, FLOAT[32]), INT[32]) is v
+    assert [len(block.lines) for block in function.blocks] == [1], "the cast to a float alone"
+    others = [
+        b.sub(INT[32](0), v),
+        b.shl(INT[32](0), v),
+        b.mul(v, INT[32](0)),
+        b.add(words, ir.Constant(WORDS, [INT[32](0)] * 31 + [INT[32](1)])),
+    ]
+    assert not {v, words} & {*others}
+
+
+def test_routines_of_a_kind_are_built_once() -> None:
+    built: list[str] = []
+    emitters = [Emitter(ir.Module()) for _ in range(4)]
+
+    def asked(e: Emitter, kind: str, fails: bool = False) -> ir.Function:
+        def inner() -> None:
+            e.b.ret_void()
+
+        def outer() -> None:
+            built.append(kind)
+            assert not fails
+            e.b.call(e.kept(kind, "inner", VOID, [], inner), [])
+            e.b.call(asked(e, kind), [])
+            e.b.ret_void()
+
+        return e.kept(kind, "outer", VOID, [], outer)
+
+    first, second, third, fourth = emitters
+    for e in emitters:
+        e.function = ir.Function(e.module, VOID, [], "kernel")
+        e.b = Builder(e.function.append_basic_block())
+    with pytest.raises(AssertionError):
+        asked(fourth, "one kind", fails=True)
+    assert asked(first, "one kind") is asked(first, "one kind") is asked(second, "one kind")
+    assert asked(third, "another") is not asked(first, "one kind")
+    assert built == ["one kind", "one kind", "another"]
+    assert all({"outer", "inner"} < {*e.module.functions} for e in (first, second, third))
+    assert {*fourth.module.functions} == {"kernel"}
