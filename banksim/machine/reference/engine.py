@@ -35,6 +35,11 @@ def lanes_of(mask: int) -> npt.NDArray[np.bool_]:
     return lanes
 
 
+def spread(v: Value) -> Value:
+    """A value as 32 lanes."""
+    return v if np.shape(v) == (LANES,) else np.broadcast_to(v, LANES)  # which takes longer than most operations
+
+
 def mask_of(lanes: Lanes) -> int:
     return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
 
@@ -176,13 +181,13 @@ class NumpyEngine(Engine):
         return np.uint32(mask_of(self.executing & v))
 
     def first(self, v: Value) -> Value:
-        return np.broadcast_to(v, LANES)[int(np.argmax(self.executing))]
+        return spread(v)[int(np.argmax(self.executing))]
 
     def shuffle(self, v: Value, source: Value) -> Value:
-        return np.broadcast_to(v, LANES)[np.broadcast_to(source, LANES)]
+        return spread(v)[spread(source)]
 
     def permute(self, v: Value, source: Sequence[int]) -> Value:
-        return np.broadcast_to(v, LANES)[list(source)]
+        return spread(v)[list(source)]
 
     def apart(self, name: str, function: Routine, values: Sequence[Value]) -> tuple[Value, ...]:
         return function(self, *values)

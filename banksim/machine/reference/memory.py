@@ -19,7 +19,7 @@ from banksim.machine.mbarrier_words import arrived
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.reference.block import Block, Request
-from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of
+from banksim.machine.reference.engine import LANE, NumpyEngine, mask_of, spread
 from banksim.machine.services import SERVICES
 from banksim.requests.kinds import FULL_MASK, LANES, remote
 
@@ -69,7 +69,7 @@ class MemoryEngine(NumpyEngine):
     def places(self, a: Access) -> Iterator[tuple[int, Bytes, int]]:
         """(lane, the memory that it addresses, offset) for each lane that executes, in order; but lanes whose addresses
         have the same upper word come together. May raise Fault."""
-        address = np.broadcast_to(a.address, LANES)
+        address = spread(a.address)
         active = np.flatnonzero(self.those(a.lanes)).tolist()
         if a.space in ("global", "generic", NO_LOCAL):
             upper = [int(at) >> 32 for at in address]
@@ -94,7 +94,7 @@ class MemoryEngine(NumpyEngine):
         active = np.flatnonzero(self.those(a.lanes))
         if not len(active):
             return None
-        at = np.broadcast_to(a.address, LANES)[active]
+        at = spread(a.address)[active]
         where, memory, offset = self.find(a.space, int(at[0]), int(active[0]))
         start, end = 0, len(memory)
         if where == "shared":
@@ -129,12 +129,13 @@ class MemoryEngine(NumpyEngine):
 
     def note(self, a: Access, kind: tuple[str, int] | None = None) -> None:
         """Record the request (of that op and width, or as the instruction says) that lanes make to shared memory."""
-        address = np.broadcast_to(a.address, LANES)
-        asking = self.those(a.lanes)
+        asked = kind or request(a.i)
+        if asked is None or a.space not in ("shared", "cluster", "generic"):
+            return
+        address, asking = spread(a.address), self.those(a.lanes)
         if a.space == "generic":
             asking &= address >> 32 == SHARED_WINDOW >> 32
-        asked = kind or request(a.i)
-        if asked is None or a.space not in ("shared", "cluster", "generic") or not asking.any():
+        if not asking.any():
             return
         offsets = np.where(asking, address & 0xFFFFFFFF, 0).astype(np.uint32)
         own = np.uint32(self.block.rank << codes.RANK_BIT)
@@ -167,7 +168,7 @@ class MemoryEngine(NumpyEngine):
         self, a: Access, words: Sequence[Value], other: tuple[Value, str] | None = None, source: Value | None = None
     ) -> None:
         """Where lanes write the same bytes, the lowest lane of the last part of the request wins."""
-        content = np.stack([np.broadcast_to(v, LANES) for v in words], axis=1).view(np.uint8)
+        content = np.stack([spread(v) for v in words], axis=1).view(np.uint8)
         part = 128 // max(a.width, 4)
         if at_once := self.together(a):
             active, memory, offsets = at_once
@@ -184,12 +185,12 @@ class MemoryEngine(NumpyEngine):
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
         reached = a._replace(space=NO_LOCAL) if a.space == "generic" and a.width >= 8 else a
         if kind == "b128":
-            before = self.exchanged(reached, function, np.stack([np.broadcast_to(v, LANES) for v in values]))
+            before = self.exchanged(reached, function, np.stack([spread(v) for v in values]))
             self.note(a)
             return None if to is None else self.write_words(to, before)
         dtype = np.dtype(KINDS[kind])
         unsigned = np.dtype(f"u{dtype.itemsize}")
-        operands = [np.broadcast_to(v, LANES).astype(unsigned).view(dtype) for v in values]
+        operands = [spread(v).astype(unsigned).view(dtype) for v in values]
         before = np.zeros(LANES, unsigned)
         tried: set[tuple[int, int]] = set()
         for lane, memory, offset in self.places(reached):
@@ -226,7 +227,7 @@ class MemoryEngine(NumpyEngine):
         lanes = [int(lane) for lane in np.flatnonzero(self.executing)]
         results: Value = np.zeros((2, LANES), np.uint32)
         if lanes:
-            rows = np.stack([np.broadcast_to(v, LANES) for v in words])
+            rows = np.stack([spread(v) for v in words])
             try:
                 given = SERVICES[name](self.host(i), lanes, rows)
             except Refusal as why:
@@ -265,7 +266,7 @@ class MemoryEngine(NumpyEngine):
         bad = self.executing & ~inside
         if bad.any():
             lane = int(np.argmax(bad))
-            raise self.fault(codes.OUT_OF_CONSTANT, lane, int(np.broadcast_to(at, LANES)[lane]))
+            raise self.fault(codes.OUT_OF_CONSTANT, lane, int(spread(at)[lane]))
         if not inside.any():
             return np.zeros(at.shape, np.uint32)
         places = np.where(inside, at, 0)[..., None] + np.arange(width)
@@ -273,7 +274,7 @@ class MemoryEngine(NumpyEngine):
             unknown = self.executing & (written(self.launch.kernel)[places] == 0).any(-1)
             if unknown.any():
                 lane = int(np.argmax(unknown))
-                raise UnsupportedError(called(self.launch.kernel.arch, int(np.broadcast_to(at, LANES)[lane])))
+                raise UnsupportedError(called(self.launch.kernel.arch, int(spread(at)[lane])))
         rows = content[places]
         v = rows.view(f"{'i' if signed else 'u'}{width}")[..., 0]
         return (v.astype(np.int64) & FULL_MASK).astype(np.uint32)

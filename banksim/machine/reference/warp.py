@@ -11,7 +11,7 @@ from banksim.machine.engine import Value
 from banksim.machine.operations import OPERATIONS
 from banksim.machine.operations.loads_and_stores import memory_operand
 from banksim.machine.operations.mbarriers import over, try_wait
-from banksim.machine.reference.engine import lanes_of, mask_of
+from banksim.machine.reference.engine import lanes_of, mask_of, spread
 from banksim.machine.reference.groups import (
     Apart,
     Convergence,
@@ -107,7 +107,7 @@ class Warp(Groups):
         target = next(o.number for o in i.operands if o.kind == "code")
         if i.modifiers & {"DIV", "CONV"}:
             named = next((self.value(o) for o in i.operands if o.kind in ("R", "UR", "imm")), FULL_MASK)
-            mask = int(np.broadcast_to(named, LANES)[group.lowest])
+            mask = int(spread(named)[group.lowest])
             goes = bool(mask & self.live & ~executing) == ("DIV" in i.modifiers)
             return Group(group.mask, target if goes else group.behind)
         if "ANY" in i.modifiers and executing:
@@ -116,7 +116,7 @@ class Warp(Groups):
 
     def scatter(self, group: Group, executing: int, targets: Value, first: int = 0) -> Group | None:
         """Each thread goes to its own target: before others those of `first`, which have one target."""
-        targets = np.broadcast_to(targets, LANES)
+        targets = spread(targets)
         if not executing:
             return Group(group.mask, group.behind)
         self.park(group.mask & ~executing, group.behind)
@@ -237,7 +237,7 @@ class Warp(Groups):
         WARPSYNC.EXCLUSIVE and .COLLECTIVE part threads with different masks. From a COLLECTIVE up to ENDCOLLECTIVE, all
         threads of a mask run as one group, wherever they came from."""
         operand = next((o for o in i.operands if o.kind in ("R", "UR", "imm")), None)
-        masks = np.broadcast_to(np.uint32(FULL_MASK) if operand is None else self.value(operand), LANES)
+        masks = spread(np.uint32(FULL_MASK) if operand is None else self.value(operand))
         barrier = COLLECTIVE if "COLLECTIVE" in i.modifiers else WARPSYNC
         self.named[barrier - WARPSYNC, self.executing] = masks[self.executing]
         if barrier == COLLECTIVE:
