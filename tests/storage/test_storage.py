@@ -376,12 +376,8 @@ def test_a_limit_fails_as_at_the_source(tmp_path: Path) -> None:
 def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
     """1 GiB of requests, of which a process that may have 600 MiB more than it begins with holds a few at a time."""
     trace = random_trace(1, 1 << 17, [("ld", 4)])
-    path = tmp_path / "t.parquet"
     groups = 60
-    with write_trace(path) as writer:
-        for _ in range(2):
-            writer.write(trace)
-    repeat_groups(path, tmp_path / "big.parquet", trace, groups)
+    repeat_groups(tmp_path / "big.parquet", trace, groups)
     code = (
         "import resource, sys, json; from banksim.__main__ import main\n"
         "import banksim.banks.compiled.arrays, banksim.banks.compiled.repeated_requests, pyarrow.parquet\n"
@@ -398,7 +394,7 @@ def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
     assert groups * len(trace) * 145 > 1 << 30
 
 
-def repeat_groups(small: Path, big: Path, trace: Trace, groups: int) -> None:
+def repeat_groups(big: Path, trace: Trace, groups: int) -> None:
     batch = schema.batch_of(trace)
     with open(big, "wb") as file:
         writer = pq.ParquetWriter(file, schema.SCHEMA, compression="zstd", use_dictionary=True)
