@@ -170,7 +170,8 @@ class LowerLoops(Lower):
             super().lower_inst(inst)
 
     def element(self, kind: types.Array, array: Var, index: Var, indices: NumbaType) -> ir.Value:
-        """The address of an element. As in numba, numbers below 0 count from the end."""
+        """The address of an element. Numbers below 0 count from the end where they stand in the source; no loop
+        computes such an index, and none looks whether it did."""
         b = self.builder
         whole, at = self.loadvar(array.name), self.loadvar(index.name)
         at = self.context.cast(b, at, self.typeof(index.name), indices)
@@ -181,9 +182,8 @@ class LowerLoops(Lower):
         for n, one in enumerate(parts_of(indices)):
             number = part_of(b, at, n) if several else at
             wide = self.context.cast(b, number, one, types.intp if one.signed else types.uintp)
-            if one.signed and not (isinstance(wide, ir.Constant) and wide.constant >= 0):
-                from_end = b.add(wide, part_of(b, whole, shape, n))
-                wide = b.select(b.icmp_signed("<", wide, WORD(0)), from_end, wide)
+            if isinstance(wide, ir.Constant) and wide.constant < 0:
+                wide = b.add(wide, part_of(b, whole, shape, n))
             place = wide if place is None else b.add(b.mul(place, part_of(b, whole, shape, n)), wide)
         return b.gep(part_of(b, whole, names.index("data")), [place])
 
