@@ -10,7 +10,7 @@ from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.llvm.groups import cluster_of
 from banksim.machine.state import Context, Memo
-from banksim.requests.kinds import OP_CODES
+from banksim.requests.kinds import BY_PLACES, OP_CODES
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
@@ -29,6 +29,7 @@ from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
 TO_OTHERS = tuple(code for op, code in OP_CODES.items() if op.startswith("remote"))
+ATOMICS_OF_OTHERS = tuple(OP_CODES[op] for op in BY_PLACES)
 ENDED, AGAIN = range(2)
 """The answers of `simulate` where a block has ended, and where time is over."""
 TURN = 32
@@ -89,6 +90,8 @@ def request(
             cost = max(cost, parts)
         sm.served[0] += 1
         sm.served[1] += cost
+        if memo.op in ATOMICS_OF_OTHERS:
+            sm.served[3] += cost
     if not row.returns:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)

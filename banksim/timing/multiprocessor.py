@@ -35,8 +35,9 @@ class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; cycles that global memory `beyond` the L1 was busy, and the way `across` to other blocks;
-    cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
-    early. Of several multiprocessors, what the busiest was, or sums of all."""
+    cycles of warps that rest on `assumed` latencies; `passes` of atomics on other blocks' shared memory; the `workers`
+    that hold what was counted; `stop` if it ended early. Of several multiprocessors, what the busiest was, or sums of
+    all."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
@@ -48,6 +49,7 @@ class Simulated:
     beyond: int
     across: int
     assumed: int
+    passes: int
     seconds: float
     workers: list[Worker]
     stop: Stop | None
@@ -107,7 +109,7 @@ class One:
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
-            served=np.zeros(3, np.int64),
+            served=np.zeros(4, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, 1 << 60]),
@@ -233,6 +235,7 @@ class Simulation:
             requests=sum(int(sm.served[0]) for sm in every),
             transactions=max(int(sm.served[1]) for sm in every),
             assumed=sum(int(sm.served[2]) for sm in every),
+            passes=sum(int(sm.served[3]) for sm in every),
             beyond=max(int(one.path.memory.busy[:ACROSS].max()) for one in self.each) // 100,
             across=max(int(one.path.memory.busy[ACROSS]) for one in self.each) // 100,
             seconds=time.perf_counter() - began,

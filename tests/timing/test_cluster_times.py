@@ -78,6 +78,12 @@ def test_the_report_says_where_blocks_were_timed() -> None:
     time = np.zeros((4, 1, 2, 3), np.uint32)
     given = [time, *map(np.int32, [2, 0, 4, 1, 1])]
     run = banksim.run(recorded_kernels()["chain"], 4, 32, given, cluster=2, dynamic_shared=recorder.SHARED, timing=True)
-    assert "Time of 2 blocks of clusters, each block of one on an SM of its own of sm_90; the other 2" in run.report(
-        width=160
-    )
+    said = run.report(width=160)
+    assert "Time of 2 blocks of clusters, each block of one on an SM of its own of sm_90; the other 2" in said
+    assert "atomics on other blocks" not in said
+
+
+def test_the_time_of_atomics_on_other_blocks_memory_is_said_to_be_assumed() -> None:
+    given = [np.zeros((2, 1, 2, 4), np.uint32), *map(np.int32, [2, 1, 32, 1, 1])]
+    run = banksim.run(recorded_kernels()["atoms"], 2, 32, given, cluster=2, dynamic_shared=recorder.SHARED, timing=True)
+    assert "atomics on other blocks' shared memory hold the way there as loads do: too short" in run.report(width=250)

@@ -86,13 +86,20 @@ def table(cycles: Cycles, width: int) -> list[Text]:
             style = HOT if head[1] == "conflicts" else ""
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
     lines = fitted(labels, columns, width)
-    if cycles.spent.memory:
+    if cycles.spent.memory or cycles.passes_assumed:
         lines += fold(Text(f"assumed: {assumption(cycles)}", QUIET), width)
     return lines
 
 
 def assumption(cycles: Cycles) -> str:
-    """What was assumed, and not measured, for the time of global memory."""
+    """What was assumed, and not measured: of global memory, and of atomics on other blocks' shared memory."""
+    found = [of_global_memory(cycles)] if cycles.spent.memory else []
+    if cycles.passes_assumed:
+        found.append("atomics on other blocks' shared memory hold the way there as loads do: too short")
+    return "; ".join(found)
+
+
+def of_global_memory(cycles: Cycles) -> str:
     if cycles.global_latency is not None:
         return f"global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
     found = "the L2 cache has all of global memory, and every SM does as this one"
