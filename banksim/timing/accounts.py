@@ -26,7 +26,11 @@ def account(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Int
     here.issue += 1
     at = warp.issued + 1
     before = sm.spent[max(warp.previous, 0)]
-    if warp.released >= 0:
+    if warp.barrier >= 0 and t >= warp.released:
+        sm.spent[warp.barrier].barrier += max(warp.released - at, 0)
+        at = max(at, warp.released)
+        warp.released = -1
+    elif warp.barrier < 0 and warp.released >= 0:
         before.barrier += max(warp.released - at, 0)
         if sm.code[warp.previous].behind == TRIES:
             assume(sm, max(warp.released - at, 0))

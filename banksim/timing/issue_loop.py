@@ -21,7 +21,7 @@ from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_clust
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import ALU, BARRIER, FENCE, FMA, HALF, HEAVY, MEMORY, PLAIN, SLEEP, VARIABLE
+from banksim.timing.issue_table import ALU, BARRIER, BARRIERS, FENCE, FMA, HALF, HEAVY, MEMORY, PLAIN, SLEEP, VARIABLE
 from banksim.timing.releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
 from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_of
@@ -144,9 +144,17 @@ def issue(
     named: Integer = 0
     if active and (row.uniform >= 0 or row.base >= 0):
         named = name(waiting.behind, row, record, warp.record + state.REGISTERS, mask)
-    answer = call(step, warp.context, warp.record)
+    early = warp.state == BLOCKED
+    answer: Integer = np.int32(codes.RUN)
+    if early:  # behind its barrier: it will be executed when that releases the warp
+        sm.ahead[w, warp.ahead] = t
+        warp.ahead += 1
+    else:
+        answer = call(step, warp.context, warp.record)
     if answer >= codes.FAULT:
         return answer
+    if t >= warp.released:
+        warp.barrier = -1
     warp.previous, warp.issued, warp.turn = i, t, -1
     sm.latest[warp.core] = t
     if row.behind == TRIES and answer == codes.BLOCKED:  # it will be executed when it can go on
@@ -165,9 +173,6 @@ def issue(
     warp.ready = t + row.stall + row.more + late
     waiting.wake[w] = warp.ready
     begins = t
-    if row.kind == BARRIER and active:
-        path.sub_cores[warp.core].last = -1  # after a barrier the youngest warp goes first
-        warp.arrived = t
     latency = np.int64(row.latency)
     if row.pipe >= 0:
         pipe = pipe_of(sm, warp.core, row)
@@ -183,6 +188,8 @@ def issue(
             values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
             latency += f.value * (values - 1)
             path.servers[row.server] = begins + f.server * row.serves * values
+            if row.server == BARRIERS and row.kind != BARRIER:
+                sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], begins - f.asked)
             if row.kind == PLAIN:
                 warp.ready += begins - t
             shared_memory_path.grant(path, warp.core)
@@ -214,10 +221,12 @@ def issue(
         warp.state, warp.ended = DONE, t
         if cluster_of(context).phase != of_cluster:
             arrives_at_cluster(waiting.behind, warp.place, of_cluster, t + f.cluster)
-    elif answer == codes.BLOCKED:
+    elif answer == codes.BLOCKED and row.kind != BARRIER:
         warp.state = BLOCKED
     else:
-        warp.next = record.pc // 16
+        if answer == codes.BLOCKED:
+            warp.state, warp.barrier, warp.released, warp.ahead = BLOCKED, i, NEVER, 0
+        warp.next = i + 1 if warp.state == BLOCKED else record.pc // 16
         if warp.next != i + 1:
             line = warp.next // LINE
             target = fetched(sm.caches, f, warp.core, line, True, turn(sm.caches, f, warp.core, t))
@@ -228,7 +237,8 @@ def issue(
                 warp.ready = max(warp.ready, target)
         elif warp.next % LINE == 0:
             warp.ready = fetched(sm.caches, f, warp.core, warp.next // LINE, False, max(warp.ready, warp.line))
-        if row.kind == BARRIER and active and phases(context) != before:
+        if row.kind == BARRIER and active and warp.state != BLOCKED and phases(context) != before:
+            warp.barrier, warp.ahead = i, 0
             wrong = release(sm, waiting, f, step, w, begins)
             if wrong:
                 return wrong

@@ -9,6 +9,8 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import I4, I8, U8, fields
 from banksim.timing.instruction_caches import InstructionCaches
 
+BEHIND_BARRIER = 64
+"""How many instructions may issue behind a barrier before it releases their warp (assumed: 16 did)."""
 READY, BLOCKED, DONE = range(3)
 """The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
 
@@ -28,8 +30,9 @@ class ResidentWarp(Protocol):
     line: I8  # the cycle at which the next cache line of code has been fetched
     turn: I8  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
     refused: I8  # whether it waits since the queue was full
-    released: I8  # the cycle at which a barrier released it; -1: none has
-    arrived: I8  # the cycle at which it came to its last barrier
+    released: I8  # the cycle at which a barrier releases it, NEVER: not known yet; -1: none has
+    barrier: I8  # the number of that barrier's instruction; -1: it waits at none
+    ahead: I8  # how many instructions behind the barrier have issued while it waits there
     number: I8  # of the warp in its block
     ended: I8
     awaits: I8  # the number of the group that it waits for; -1: none
@@ -98,7 +101,7 @@ class Multiprocessor(NamedTuple):
     code: npt.NDArray[np.void]
     warps: npt.NDArray[np.void]
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
-    ahead: npt.NDArray[np.int64]  # … by instructions that issue while their warps wait at a barrier
+    ahead: npt.NDArray[np.int64]  # (warp, BEHIND_BARRIER): when what stands behind the barrier that it waits at issued
     halves: npt.NDArray[np.int64]  # by sub-core: which half of the multipliers was used last, FMA or HEAVY
     latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
     asked: npt.NDArray[np.int64]  # by sub-core: when it issued its last request to global memory,

@@ -73,7 +73,7 @@ _TABLE = {
     "SYNCS": Unit(SYSTEM, 3, 37),
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
-    "CS2R.32": Unit(UNIFORM, 2),
+    "CS2R.32": Unit(ALU, 2),
     "CALL": Unit(SYSTEM, 5, server=CONVERGENCE),
     "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
     "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),

@@ -100,7 +100,7 @@ class One:
             code=table_of(launch.kernel),
             warps=np.zeros(count, issue_records.RESIDENT_WARP),
             pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
-            ahead=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
+            ahead=np.zeros((count, issue_records.BEHIND_BARRIER), np.int64),
             halves=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             latest=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
             asked=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
@@ -136,8 +136,8 @@ class One:
         for record in warps["record"].tolist():
             step_warp(context, record)  # this chooses the group of threads that runs
         warps["state"], warps["next"], warps["previous"] = issue_records.READY, 0, -1
-        warps["issued"], warps["arrived"], warps["ready"] = now - 1, now, now
-        warps["turn"], warps["released"], warps["refused"], warps["awaits"] = -1, -1, 0, -1
+        warps["issued"], warps["ready"] = now - 1, now
+        warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
         self.waiting.wake[own] = self.waiting.soon[:] = 0
 
     def ended(self, place: int) -> bool:

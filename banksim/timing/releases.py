@@ -12,9 +12,8 @@ from banksim.requests.lane_intrinsics import call_at, pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
-from banksim.timing.issue_records import BLOCKED, DONE, ISSUED, PER_MILLE, READY, Multiprocessor
-from banksim.timing.issue_table import PLAIN
-from banksim.timing.shared_memory_path import NEVER, Waiting, rouse
+from banksim.timing.issue_records import BLOCKED, DONE, PER_MILLE, READY, Multiprocessor
+from banksim.timing.shared_memory_path import Waiting, rouse
 from banksim.timing.warp_choice import executing, record_of
 
 _CONTEXT = state.CONTEXT
@@ -33,45 +32,19 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that work on
     registers alone have issued while the warp waited; they are executed here. Returns OK or a fault."""
     warp = sm.warps[w]
-    warp.ready = warp.released = max(t + f.barrier + sm.code[warp.previous].more, warp.ready)
+    warp.released = t + f.barrier + sm.code[warp.barrier].more
     warp.state = READY
     rouse(waiting, w)
-    early = warp.arrived + sm.code[warp.previous].stall
-    while True:
-        early = goes_ahead(sm, waiting, w, early)
-        if warp.arrived + f.defer <= early < warp.arrived + f.barrier:
-            early = warp.arrived + f.barrier
-        if early >= warp.released:
-            return OK
-        row = sm.code[warp.next]
-        if early < sm.ahead[warp.core, row.pipe]:
-            early = sm.ahead[warp.core, row.pipe]
-            continue
-        sm.ahead[warp.core, row.pipe] = early + row.interval
-        context = carray(pointer(warp.context), 1, _CONTEXT)[0]
-        context.now, context.nanoseconds = early, early * sm.clock[PER_MILLE] // 1000
+    if record_of(warp).pc // 16 != warp.barrier + 1:  # other threads of the warp go on first
+        warp.ahead, warp.next, warp.turn = 0, record_of(warp).pc // 16, -1
+    context = carray(pointer(warp.context), 1, _CONTEXT)[0]
+    for n in range(warp.ahead):
+        context.now = sm.ahead[w, n]
+        context.nanoseconds = context.now * sm.clock[PER_MILLE] // 1000
         answer = call(step, warp.context, warp.record)
         if answer >= codes.FAULT:
             return answer
-        sm.clock[ISSUED] += 1
-        sm.busy[warp.core, -1] += 1
-        sm.spent[warp.next].issue += 1
-        early += row.stall + row.more
-        warp.ready = max(warp.ready, early)
-        warp.next = record_of(warp).pc // 16
-
-
-@inlined
-def goes_ahead(sm: Multiprocessor, waiting: Waiting, w: Integer, t: Integer) -> Integer:
-    """From which cycle on (t or later) the warp's next instruction, which stands behind a barrier, can issue although
-    the warp has not been released: as soon as its registers are ready, if it works on registers alone."""
-    row = sm.code[sm.warps[w].next]
-    if row.kind != PLAIN or row.pipe < 0 or row.server >= 0:
-        return NEVER
-    for b in range(6):
-        if row.wait >> b & 1:
-            t = max(t, NEVER if waiting.pending[w, b] else waiting.until[w, b])
-    return t
+    return OK
 
 
 @inlined
@@ -96,17 +69,19 @@ def wake(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: Int
     if answer >= codes.FAULT:
         return answer
     if answer == codes.RUN:
+        if warp.barrier >= 0:
+            return release(sm, waiting, f, step, w, t)
         warp.next = record_of(warp).pc // 16
         how = sm.code[warp.previous].behind
         if how == TRIES:
             end_of_phase(sm, waiting, w)
-        elif how == AWAITS_CLUSTER:
-            end = cluster_due(waiting.behind, warp.place, record_of(warp).cluster_phase)
+        else:
+            end = t + f.barrier
+            if how == AWAITS_CLUSTER:
+                end = cluster_due(waiting.behind, warp.place, record_of(warp).cluster_phase)
             warp.ready = warp.released = max(end, warp.ready)
             warp.state = READY
             rouse(waiting, w)
-        else:
-            return release(sm, waiting, f, step, w, t)
     elif answer == codes.DONE:
         warp.state, warp.ended = DONE, t
     return OK

@@ -9,8 +9,8 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
-from banksim.timing.issue_records import READY, IssueRow, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import FMA, HEAVY, MEMORY, TENSOR
+from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
+from banksim.timing.issue_table import FMA, HEAVY, MEMORY, PLAIN, TENSOR
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
 
 _WARP = state.WARP
@@ -77,13 +77,22 @@ def waits_until(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer) ->
 
 
 @inlined
+def passes_barriers(row: IssueRow) -> bool:
+    """Whether an instruction issues before a barrier releases its warp: it works on registers alone."""
+    return bool(row.kind == PLAIN and row.pipe >= 0 and row.server < 0)
+
+
+@inlined
 def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, place: Integer, t: Integer) -> bool:
     """Whether warp w can issue its next instruction. If not, `waiting.wake` says when to look again; or at `place`, the
     cycle from which on its sub-core's queue has one, if that is all it lacks."""
     warp = sm.warps[w]
     row = sm.code[warp.next]
     if warp.turn < 0 or warp.awaits >= 0:
-        if warp.state != READY:
+        if warp.barrier >= 0 and warp.released > t and not (passes_barriers(row) and warp.ahead < BEHIND_BARRIER):
+            waiting.wake[w] = warp.released
+            return False
+        if warp.state != READY and warp.barrier < 0:
             waiting.wake[w] = NEVER
             return False
         if warp.ready > t:
@@ -138,6 +147,8 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
     soon: Integer = NEVER
     ready, place = 0, has_place(path, f, s)
     last = path.sub_cores[s].last
+    if last >= 0 and sm.warps[last].barrier >= 0 and sm.warps[last].released <= t:
+        last = -1  # released by a barrier, the youngest warp goes first
     after = -(-len(waiting.wake) // SUB_CORES)
     for n in range(after, -1, -1):
         w = last if n == after else s + SUB_CORES * n

@@ -15,7 +15,7 @@ from helpers.recordings import clocked, kernels
 def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
     """Of each sequence the arrays with its clocks, and the kernel."""
     found = {}
-    for name in ("h200_barriers", "h200_operands", "h200_latencies"):
+    for name in ("h200_barriers", "h200_operands", "h200_latencies", "h200_ahead", "h200_begins"):
         arrays, code = clocked(f"timing/{name}")
         found |= {str(name): (arrays, code[kernel]) for name, kernel in arrays["kernels"]}
     return found
@@ -67,6 +67,32 @@ def test_each_link_of_a_chain_of_one_warp_takes_what_it_took(name: str) -> None:
 def test_registers_that_come_late_delay_all_warps_of_a_sub_core(name: str, active: int) -> None:
     """Two warps whose multiply-adds take turns: where one waits for a bank, the other's stall counts wait as well."""
     assert abs(taken(simulated(name, active)) / taken(measured(name, active)) - 1) <= 0.015
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "worst"),
+    [
+        *(("b_free4", 0.04, 0.055), ("b_bank6", 0.06, 0.125), ("b_lop2", 0.04, 0.055), ("b_lop8", 0.035, 0.08)),
+        *(("b_mix6", 0.045, 0.09), ("n_mix4", 0.015, 0.02)),
+    ],
+)
+def test_what_stands_behind_a_barrier_issues_while_its_warp_waits(name: str, mean: float, worst: float) -> None:
+    """Floats with registers of both banks or of one, logic, both: they take turns with other warps, hold pipes and wait
+    for banks as all others do. Most of what is left is the first barrier behind a reduction: 6 to 15 cycles."""
+    last, errors = 1 if name.startswith("n_") else 14, []
+    for active in (0x1, 0xF, 0xFF, 0xFFFF, 0xFFFFFFFF):
+        mine, theirs = (clocks(name, active)[: active.bit_length()] for clocks in (simulated, measured))
+        spans = [int(clocks[:, last].max()) - int(clocks[:, 0].min()) for clocks in (mine, theirs)]
+        errors.append(abs(spans[0] / spans[1] - 1))
+    assert float(np.mean(errors)) <= mean
+    assert max(errors) <= worst
+
+
+@pytest.mark.parametrize("name", ["st_none", "st_sts"])
+def test_warps_begin_one_after_the_other_behind_a_reduction(name: str) -> None:
+    """Each asks for what the barrier gives, which has few places: cycles from the first warp's clock to the last's."""
+    spreads = [int(np.ptp(clocks(name, 0xFFFFFFFF)[:, 2].astype(np.int64))) for clocks in (simulated, measured)]
+    assert abs(spreads[0] - spreads[1]) <= 8
 
 
 def taken(clocks: np.ndarray) -> float:
