@@ -17,7 +17,7 @@ STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 SEQUENCES = "sequences of instructions on 1 to 32 warps of one H200: tests/data/timing/h200_sequences.npz"
-AHEAD = "instructions behind barriers of 1 to 32 warps on one H200: tests/data/timing/h200_ahead.npz"
+BEGINS = "clocks behind barrier reductions of 16 and 32 warps on one H200: tests/data/timing/h200_begins.npz"
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
@@ -173,7 +173,7 @@ H200 = Figures(
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
-        **measured(AHEAD, asked=16),
+        **measured(BEGINS, asked=16),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
