@@ -107,7 +107,7 @@ def test_counts_that_depend_on_data_need_every_block(folder: Path, tmp_path: Pat
     assert not bench(tmp_path, extra="tile[(int)in[0] & 31][threadIdx.x]").typical()
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("by_classes")
 def test_no_more_contents_are_made_than_the_results_need(tmp_path: Path) -> None:
     """Nor does the advice differ, though places of `order` that are read lie in `first`, which begins as zeros."""
     file = written_to(
