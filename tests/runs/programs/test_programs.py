@@ -132,7 +132,7 @@ def test_the_report_leaves_standard_output_to_the_program(tmp_path: Path, capsys
     said = capsys.readouterr()
     assert said.out == "said by the program\n"
     assert "4 launches of 2 kernels" in said.err
-    assert "program.py:12  out[y, x] = tile[x, y]" in said.err
+    assert "program.py:11  out[y, x] = tile[x, y]" in said.err
     assert main(["run", "--output", "-", "--no-picture", program]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("said by the program\nprogram.py: bank conflicts on sm_90\n")
