@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from banksim.machine.launch import Buffer
 from banksim.runs.programs.libraries import cublas, cufft, curand
 from banksim.runs.programs.libraries.calls import Memory, read
@@ -37,7 +39,8 @@ def called(content: bytes, buffers: Sequence[Buffer]) -> Called:
     """Compute what a call asks for."""
     library, name, words = read(content)
     memory, began = Memory(buffers, f"{library} {name}"), time.perf_counter()
-    answer = COMPUTE[library](memory, name, words)
+    with np.errstate(all="ignore"):  # infinities and NaNs are the program's own
+        answer = COMPUTE[library](memory, name, words)
     return Called(memory.what, answer, memory.used, time.perf_counter() - began)
 
 

@@ -67,17 +67,16 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
         return word + number * step if word else word
 
     answer = b""
-    with np.errstate(all="ignore"):
-        for number in range(plain.get("count", 1)):
-            values = [value(one, number) for one in function.parameters if one.name not in OF_THE_CALL]
-            found = COMPUTED_BY[function.base](call, *values)
-            call.put_back()
-            answer = found if isinstance(found, bytes) else answer
-            if isinstance(found, list):
-                places = np.reshape([word for one in function.results for word in taken[one.name]], (-1, 2))[:, 0]
-                kinds = [TYPES[one.kind] for one in function.results for _ in one.pointers]
-                results = zip(found, places.tolist(), kinds, strict=True)
-                answer = b"".join(call.result(*one).ljust(16, b"\0") for one in results)
+    for number in range(plain.get("count", 1)):
+        values = [value(one, number) for one in function.parameters if one.name not in OF_THE_CALL]
+        found = COMPUTED_BY[function.base](call, *values)
+        call.put_back()
+        answer = found if isinstance(found, bytes) else answer
+        if isinstance(found, list):
+            places = np.reshape([word for one in function.results for word in taken[one.name]], (-1, 2))[:, 0]
+            kinds = [TYPES[one.kind] for one in function.results for _ in one.pointers]
+            results = zip(found, places.tolist(), kinds, strict=True)
+            answer = b"".join(call.result(*one).ljust(16, b"\0") for one in results)
     return answer
 
 

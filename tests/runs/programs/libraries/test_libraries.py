@@ -3,6 +3,7 @@
 import socket
 import struct
 import subprocess
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,19 @@ def test_sums_of_products_of_bytes_keep_their_lowest_bits(depth: int) -> None:
     call("GemmEx", *words, buffers=[a, b, out])
     expected = a.astype(np.int32) @ b.astype(np.int32)
     np.testing.assert_array_equal(out.reshape(3, 2).T, expected)
+
+
+def test_infinities_and_nans_that_a_program_computes_are_no_warnings_of_numpy() -> None:
+    big, out = np.full(4, 3e38, np.float32), np.zeros(6, np.float32)
+    at, to, layout = PROGRAM.address_of(0), PROGRAM.address_of(1), (4, 0, 0, 1, 4)
+    product = (0, 0, 0, 2, 2, 2, bits(2), 0, at, 0, 2, 0, at, 0, 2, 0, bits(0), 0, to, 0, 2, 0, 1, 68, 0)
+    words = (at, to, -1, 1, 1, 4, 0, 0, *layout, *layout)
+    with warnings.catch_warnings(action="error"):
+        call("GemmEx", *product, buffers=[big, out])
+        assert np.isinf(out[:4]).all()
+        content = b"cuFFT\0R2C\0" + struct.pack(f"<{len(words)}q", *words)
+        libraries.called(content, [Buffer(one.view(np.uint8), "memory") for one in (big, out)])
+    assert out.tolist() == [np.inf, *5 * [0]]
 
 
 def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
