@@ -11,7 +11,7 @@ from banksim.runs.programs.choice import choice
 from banksim.storage import open_trace
 from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Patch, Said, source_file
-from helpers.places import PROGRAMS, ROOT
+from helpers.places import PROGRAMS, ROOT, written_to
 
 PROGRAM = """
 import sys
@@ -164,3 +164,8 @@ def test_a_program_s_list_is_of_its_sources_with_the_options_of_nvcc(tmp_path: P
         (tmp_path / f"{name}.cu").write_text(f"__global__ void NAME_{name}(int *out) {{ *out = 1; }}")
     given = ["--nvcc", "-DNAME_a=first -DNAME_b=second -O2", f"{tmp_path}/a.cu", f"{tmp_path}/b.cu", "argument"]
     assert out_of(capsys, ["run", "--list", *given]) == "first(int*)\nsecond(int*)\n"
+
+
+def test_a_program_s_list_finds_the_headers_that_the_program_finds_when_it_runs(tmp_path: Path, capsys: Said) -> None:
+    file = written_to(tmp_path / "a.cu", "#include <cufft.h>\n__global__ void scale(cufftComplex *a) { a->x *= 2; }")
+    assert out_of(capsys, ["run", "--list", str(file)]) == "scale(float2*)\n"
