@@ -138,9 +138,10 @@ def listed(words: Sequence[str], options: Namespace, rules: Sequence[Architectur
     given = shlex.split(options.nvcc)
     for name, mark in ("define", "-D"), ("include", "-I"):
         setattr(options, name, [one.removeprefix(mark) for one in given if one.startswith(mark)])
-    options.include.append(str(standins.SOURCES / "include"))  # of libraries, as where it is run
     options.std = next((one.removeprefix("-std=") for one in given if one.startswith("-std=")), None)
     sources = [word for word in leading_sources(words) if Path(word).suffix == ".cu"]
+    if sources:
+        options.include.append(str(standins.SOURCES / "include"))  # of libraries, as where it is run
     return kernel_list.listed(sources or [called_file(words[0])], options, rules)
 
 
