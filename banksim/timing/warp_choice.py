@@ -157,8 +157,8 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
         if waiting.wake[w] <= t and may_issue(sm, waiting, f, w, place, t):
             ready += 1
             warp = sm.warps[w]
-            key = warp.turn
-            if n == after and not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY:
+            key, issued = warp.turn, warp.previous >= 0  # else a new block has the place
+            if n == after and issued and not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY:
                 key = -1
             if key < best_key:
                 best, best_key = w, key

@@ -11,6 +11,11 @@ import pytest
 
 import banksim
 from banksim.errors import InputError
+from banksim.kernels.kernel import Kernel
+from banksim.system.apart import apart
+from banksim.timing import multiprocessor
+from banksim.timing.issue_table import code_table
+from helpers.hostile import guarded
 from helpers.known_sources import kept, list_ahead
 from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
@@ -142,6 +147,25 @@ def test_timing_changes_no_count_and_no_result() -> None:
     ]
     assert run.cycles is not None
     assert sorted(b.number for b in run.cycles.blocks) == [0, 132]
+
+
+def test_a_block_in_the_place_of_another_has_issued_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also its warp that has the place of the one that issued last. Before the code is memory of others."""
+
+    def fenced(kernel: Kernel) -> Any:
+        rows = code_table(kernel)
+        found = guarded(rows.dtype, len(rows), behind=False)
+        found[:] = rows
+        return found
+
+    def blocks() -> int:
+        run = banksim.run(kernel, 3 * 132, 32, [np.zeros(32, np.uint64), 0], timing=True, **several)
+        return len(run.cycles.blocks) if run.cycles else 0
+
+    kernel, several = compiled(PAUSE), {"timed_blocks": 3, "dynamic_shared": 200_000}
+    monkeypatch.setattr(multiprocessor, "table_of", fenced)
+    outcome = apart(blocks)
+    assert (outcome.ended, outcome.value) == (None, 3), outcome.error
 
 
 def test_cycles_say_where_the_time_went() -> None:
