@@ -54,6 +54,11 @@ def joined(texts: Sequence[str]) -> str:
     return "–".join(dict.fromkeys(texts))
 
 
+def unchosen(launched: Iterable[str]) -> str:
+    """Why a gate says nothing of a program: the choice of launches took none of the kernels that it launched."""
+    return f"no launch was chosen, so nothing was checked: launched were {listed([*launched])}"
+
+
 def plural(count: int, noun: str, which: str = "") -> str:
     """`1 bank`, `1,024 accesses`, `2 launches`, `2 copies`; with `which`: `bank 7`, `banks 0–3`."""
     several = (

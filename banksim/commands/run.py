@@ -120,9 +120,7 @@ def run(options: Namespace) -> int:
         say(options.misplaced)
     if (most or launches.checks) and launches.others and not launches.kernels:
         asked = "--fail-above" if most else "--check"
-        say(
-            f"{asked}: no launch was chosen, so nothing was checked: launched were {wording.listed([*launches.others])}"
-        )
+        say(f"{asked}: {wording.unchosen(launches.others)}")
         return ended.status or 2
     status = report_options.status(launches.judged, most, [kernel.judged for kernel in launches.kernels])
     return ended.status or status or int(bool(launches.findings or (launches.checks and launches.strays)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from banksim import wording
 from banksim.banks.comparison import Line, lines_of
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.limits import Excuse, Findings, Guard, check, has_conflict
@@ -100,6 +101,8 @@ def verdict(project: Project, entry: Entry, executed: Executed, baseline: Baseli
     report = executed.report
     if report is None:
         return Verdict(entry, executed.seconds, executed.kept, executed.error)
+    if report.get("not_counted") and not report["kernels"]:
+        return Verdict(entry, executed.seconds, executed.kept, wording.unchosen(report["not_counted"]))
     own = paths.root(str(project.folder / file_of(entry)))
     locate = from_plain.located([root for root in (own, paths.marked(project.folder), project.folder) if root])
     judged = from_plain.conflicts(report["conflicts"], locate)

@@ -200,6 +200,17 @@ def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: Said) -> Non
     assert entries(words, capsys, 2)["it"]["error"]
 
 
+def test_a_program_of_which_no_launch_was_chosen_is_not_judged(tmp_path: Path, capsys: Said) -> None:
+    """A kernel that has another name now would else never be checked again."""
+    text = "import numpy\nfrom numba import cuda\n\n@cuda.jit\ndef now(a):\n    a[0] = 1\n\nnow[1, 1](numpy.zeros(1))\n"
+    (tmp_path / "program.py").write_text(text)
+    project = written_to(
+        tmp_path / "banksim.toml", "[[programs]]\nname = 'it'\ncommand = 'program.py'\nkernel-name = 'before'\n"
+    )
+    it = entries(["--project", str(project)], capsys, 2)["it"]
+    assert it["error"] == "no launch was chosen, so nothing was checked: launched were now"
+
+
 @pytest.mark.usefixtures("executed_once")
 @pytest.mark.parametrize("width", ["80", "160"])
 def test_the_table_names_what_failed(width: str, folder: Path, capsys: Said, monkeypatch: Patch) -> None:
