@@ -117,7 +117,7 @@ class One:
             ideal=np.zeros(1, np.bool_),
             constant=np.zeros(1, np.bool_),
         )
-        self.sm.warps["state"] = issue_records.DONE
+        self.sm.warps["state"], self.sm.warps["barrier"] = issue_records.DONE, -1
         self.sm.warps["place"] = self.first + np.arange(count) // launch.warps
         self.sm.warps["number"] = np.arange(count) % launch.warps
         self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES

@@ -168,6 +168,16 @@ def test_a_block_in_the_place_of_another_has_issued_nothing(monkeypatch: pytest.
     assert (outcome.ended, outcome.value) == (None, 3), outcome.error
 
 
+def test_where_fewer_blocks_are_timed_than_fit_their_places_stay_empty() -> None:
+    def ends(blocks: int) -> list[int]:
+        run = banksim.run(kernel, blocks, 32, [np.zeros(32, np.uint64), 0], timing=True, timed_blocks=1)
+        return [block.end for block in run.cycles.blocks] if run.cycles else []
+
+    kernel = compiled(PAUSE)
+    several = apart(lambda: ends(4 * 132))
+    assert (several.ended, several.value) == (None, ends(132)), several.error
+
+
 def test_cycles_say_where_the_time_went() -> None:
     given = np.arange(1024, dtype=np.float32)
     cycles = banksim.run(compiled(TRANSPOSE), 1, (32, 32), [np.zeros_like(given), given], timing=True).cycles
