@@ -67,11 +67,9 @@ cufftResult cufftGetVersion(int *version) {
     return CUFFT_SUCCESS;
 }
 
-static bool is_double(cufftType type) { return type >= CUFFT_Z2Z; }
-
 /* What a transform needs beside its values, which here is nothing: room for its values once, as a believable size. */
 static size_t work_bytes(const struct plan *plan) {
-    size_t bytes = (is_double(plan->type) ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
+    size_t bytes = (plan->type >= CUFFT_Z2Z ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
     for (int axis = 0; axis < plan->rank; axis++) bytes *= plan->sizes[axis];
     return bytes;
 }
@@ -197,7 +195,8 @@ static struct layout packed(const struct plan *plan, bool complex_side, bool in_
     }
     return layout;
 }
-static cufftResult execute(cufftHandle handle, cufftType type, const void *from, const void *to, int direction) {
+static cufftResult execute(cufftHandle handle, cufftType type, const char *name, const void *from, const void *to,
+                           int direction) {
     struct plan plan;
     if (!with_plan(handle, NULL, NULL, &plan) || !plan.made) return CUFFT_INVALID_PLAN;
     if (plan.type != type) return CUFFT_INVALID_TYPE;
@@ -211,29 +210,26 @@ static cufftResult execute(cufftHandle handle, cufftType type, const void *from,
     memcpy(words + 5, plan.sizes, sizeof plan.sizes);
     memcpy(words + HEAD, &plan.input, SIDE * sizeof *words);
     memcpy(words + HEAD + SIDE, &plan.output, SIDE * sizeof *words);
-    static const char *const names[] = {[0] = "C2C", [1] = "R2C", [3] = "C2R"};
-    static const char *const of_doubles[] = {[0] = "Z2Z", [1] = "D2Z", [3] = "Z2D"};
-    const char *name = (is_double(type) ? of_doubles : names)[(type & 15) - 9];
     CUresult failed = banksim_compute(plan.stream, "cuFFT", name, words, sizeof words / sizeof *words, NULL, 0);
     return failed ? CUFFT_EXEC_FAILED : CUFFT_SUCCESS;
 }
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction) {
-    return execute(plan, CUFFT_C2C, from, to, direction);
+    return execute(plan, CUFFT_C2C, "C2C", from, to, direction);
 }
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to) {
-    return execute(plan, CUFFT_R2C, from, to, CUFFT_FORWARD);
+    return execute(plan, CUFFT_R2C, "R2C", from, to, CUFFT_FORWARD);
 }
 cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to) {
-    return execute(plan, CUFFT_C2R, from, to, CUFFT_INVERSE);
+    return execute(plan, CUFFT_C2R, "C2R", from, to, CUFFT_INVERSE);
 }
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleComplex *to, int direction) {
-    return execute(plan, CUFFT_Z2Z, from, to, direction);
+    return execute(plan, CUFFT_Z2Z, "Z2Z", from, to, direction);
 }
 cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *from, cufftDoubleComplex *to) {
-    return execute(plan, CUFFT_D2Z, from, to, CUFFT_FORWARD);
+    return execute(plan, CUFFT_D2Z, "D2Z", from, to, CUFFT_FORWARD);
 }
 cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleReal *to) {
-    return execute(plan, CUFFT_Z2D, from, to, CUFFT_INVERSE);
+    return execute(plan, CUFFT_Z2D, "Z2D", from, to, CUFFT_INVERSE);
 }
 
 /* What NVIDIA's own header declares beyond that. */
