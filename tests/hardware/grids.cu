@@ -1,8 +1,5 @@
 // Kernels for grids of more than a million blocks, whose counts depend on the block in many ways: grids.py has the launches.
-constexpr unsigned WORDS = (1u << 20) - 1;  // what needs no memory of its own for each block reads and writes so many words
-#define WHERE ((blockIdx.x + 7 * blockIdx.y + 31 * blockIdx.z) * blockDim.x + tid & WORDS)
-#define KERNEL(name) extern "C" __global__ void name(unsigned* out, const unsigned* in, unsigned n, unsigned m)
-#define INDICES unsigned tid = threadIdx.x + blockDim.x * threadIdx.y, bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;
+#include "grids.cuh"
 
 template <int PAD> __device__ void transposed(float* out, const float* in, unsigned rows, unsigned columns) {
     __shared__ float tile[32][32 + PAD];

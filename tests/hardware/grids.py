@@ -1,9 +1,11 @@
 """Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
 
-python grids.py compile           makes tests/data/hardware/grids.cubin
-python grids.py launch NAME …     launches, on a GPU
-python grids.py device FOLDER     all of them under the profiler, what it says into a folder
-python grids.py convert FOLDER    that as tests/data/hardware/grids.json, as `record.py` describes it
+SET is `grids` or `irregular`, a file of kernels beside this one:
+
+python grids.py compile SET           makes tests/data/hardware/SET.cubin
+python grids.py launch SET NAME …     launches, on a GPU
+python grids.py device SET FOLDER     all of them under the profiler, what it says into a folder
+python grids.py convert SET FOLDER    that as tests/data/hardware/SET.json, as `record.py` describes it
 """
 
 import json
@@ -85,21 +87,47 @@ GRIDS = [
     Grid("divergent", (1_000_003, 3), (64,), (50_000_000, 700_000)),
     Grid("strides", (10_000_019,), (64,), (0, 0)),
 ]
+IRREGULAR = [
+    Grid("switched", (300_007, 4), (64,), (0, 0)),
+    Grid("pointers", (250_007, 5), (64,), (199_999, 1)),
+    Grid("shuffled", (100_003, 11), (64,), (0, 0)),
+    Grid("spilled", (501_001, 2), (64,), (250_000, 17)),
+    Grid("triangle", (1_200_003,), (64,), (0, 0)),
+    Grid("rastered", (18_752, 64), (64,), (1_000_001, 3)),
+    Grid("bits", (262_147, 4), (64,), (0, 0)),
+    Grid("signs", (1_048_577, 3), (64,), (600_000, 0)),
+    Grid("doubling", (510_001, 2), (64,), (1_000_000, 50_000)),
+    Grid("crossed", (131_075, 8), (64,), (50_000_000, 0)),
+    Grid("clustered", (1_000_006,), (64,), (40_000_000, 0)),
+    Grid("boxes", (127, 101, 83), (64,), (401, 330)),
+    Grid("switched", (20_011, 3), (64,), (0, 0)),
+    Grid("pointers", (10_007, 5), (64,), (4_999, 1)),
+    Grid("shuffled", (5_003, 7), (64,), (0, 0)),
+    Grid("spilled", (25_001, 2), (64,), (15_000, 17)),
+    Grid("triangle", (60_003,), (64,), (0, 0)),
+    Grid("rastered", (1_504, 32), (64,), (90_001, 2)),
+    Grid("bits", (32_771, 2), (64,), (0, 0)),
+    Grid("doubling", (20_001, 2), (64,), (900, 2_000)),
+    Grid("crossed", (8_195, 8), (64,), (4_000_000, 0)),
+    Grid("clustered", (20_006,), (64,), (1_200_001, 0)),
+    Grid("boxes", (43, 41, 37), (64,), (163, 144)),
+]
+SETS = {"grids": GRIDS, "irregular": IRREGULAR}
 
 
-def compile_all() -> None:
+def compile_all(chosen: str) -> None:
     """Compile the kernels with the compiler that banksim finds."""
     from banksim.kernels.compilers import compile_cuda
 
-    (DATA / "grids.cubin").write_bytes(compile_cuda(HERE / "grids.cu", "sm_90"))
+    (DATA / f"{chosen}.cubin").write_bytes(compile_cuda(HERE / f"{chosen}.cu", "sm_90"))
 
 
-def launch_all(names: list[str]) -> None:
+def launch_all(chosen: str, names: list[str]) -> None:
     from driver import Driver, raw
 
     driver = Driver()
-    module = driver.module((DATA / "grids.cubin").read_bytes())
-    for one in GRIDS:
+    module = driver.module((DATA / f"{chosen}.cubin").read_bytes())
+    for one in SETS[chosen]:
         if names and one.name not in names:
             continue
         arrays = [driver.zeros(size) for size in one.memory]
@@ -108,11 +136,11 @@ def launch_all(names: list[str]) -> None:
         driver.free(arrays)
 
 
-def device(out: Path) -> None:
+def device(chosen: str, out: Path) -> None:
     """Run the profiler on all launches: once for each group of counters, and once for the source page."""
-    work = Path("/tmp/grids")
+    work = Path("/tmp") / chosen
     work.mkdir(exist_ok=True)
-    program = [sys.executable, __file__, "launch"]
+    program = [sys.executable, __file__, "launch", chosen]
     quiet = ["--clock-control", "none", "--cache-control", "none"]
     collected = {f"counters{n}": ["--metrics", ",".join(names)] for n, names in enumerate(COUNTERS)}
     collected["source"] = ["--section", "SourceCounters"]
@@ -133,13 +161,14 @@ def device(out: Path) -> None:
     (out / "about.txt").write_text(about.stdout)
 
 
-def convert(folder: Path) -> None:
+def convert(chosen: str, folder: Path) -> None:
     from record import listing, row
 
     from banksim.runs.validation import profiler
 
-    pages = profiler.source_pages((folder / "source.csv").read_text(), len(GRIDS))
-    counters: list[dict[str, int]] = [{} for _ in GRIDS]
+    grids = SETS[chosen]
+    pages = profiler.source_pages((folder / "source.csv").read_text(), len(grids))
+    counters: list[dict[str, int]] = [{} for _ in grids]
     for n, names in enumerate(COUNTERS):
         found = profiler.counted((folder / f"counters{n}.csv").read_text(), {name: name for name in names})
         for one, more in zip(counters, found, strict=True):
@@ -147,13 +176,13 @@ def convert(folder: Path) -> None:
     about, profiled = (folder / "about.txt").read_text().splitlines()[:2]
     name, driver = about.split(", ")
     launches: list[dict[str, Any]] = []
-    for one, page, counted in zip(GRIDS, pages, counters, strict=True):
+    for one, page, counted in zip(grids, pages, counters, strict=True):
         rows = [row(found) for found in profiler.rows(page)]
         launches.append({"name": one.name, "rows": rows, "hardware": counted})
-    listings = {one.kernel: listing(page) for one, page in zip(GRIDS, pages, strict=True)}
+    listings = {one.kernel: listing(page) for one, page in zip(grids, pages, strict=True)}
     recorded = {"device": name, "driver": driver, "profiler": f"Nsight Compute {profiled.split()[1]}"}
     text = json.dumps({"recorded": recorded, "listings": listings, "launches": launches}, separators=(",", ":"))
-    (DATA / "grids.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
+    (DATA / f"{chosen}.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
 
 
 if __name__ == "__main__":
