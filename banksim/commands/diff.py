@@ -5,6 +5,8 @@ Behind a report of `banksim run` or `banksim kernel` AFTER may be a source page 
 """
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, from_json
 from banksim.banks.pieces import judge_pieces
@@ -12,6 +14,9 @@ from banksim.commands.shared import report_options
 from banksim.errors import InputError
 from banksim.storage import open_trace
 from banksim.storage.files import opened
+
+if TYPE_CHECKING:
+    from banksim.runs.validation.measured_lines import NotCompared
 
 EXAMPLE = """\
   banksim pattern "tile[threadIdx.x][threadIdx.y]" --declare "int tile[32][32]" --block 32,32 --json > before.json
@@ -54,10 +59,9 @@ def against_page(options: Namespace) -> int:
     from banksim.runs.validation.measured_lines import measured_lines
 
     report, page = report_text(options.before), report_text(options.after)
-    before = from_json(report, options.before)
-    after = measured_lines(report, options.before, page, options.after)
+    before, after, left = measured_lines(report, options.before, page, options.after)
     compared = [compare(arch, before[arch], after[arch]) for arch in before if arch in after]
-    show(compared, options)
+    show(compared, options, left)
     return int(any(change.verdict != "same" for one in compared for change in one.changes))
 
 
@@ -76,13 +80,17 @@ def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
     return from_conflicts(judge_pieces(open_trace(path).pieces, report_options.architectures(options)))
 
 
-def show(compared: list[Comparison], options: Namespace) -> None:
+def show(compared: list[Comparison], options: Namespace, left: "NotCompared | None" = None) -> None:
     if options.json:
         from banksim.report.json import document
 
-        print(document("diff", architectures=[one.to_json() for one in compared]))
+        more = {"not_compared": asdict(left)} if left else {}
+        print(document("diff", architectures=[one.to_json() for one in compared], **more))
         return
-    from banksim.report.text import comparison, console
+    from banksim.report.text import comparison, console, validation
 
     screen = console.console()
     console.show(comparison.report(compared, screen.width, options.all_lines), screen)
+    if left:
+        for line in validation.not_compared(left.unknown, left.wide, screen.width, left.remote):
+            console.show(line, screen)

@@ -55,12 +55,17 @@ def extent(verdicts: Sequence[Verdict], width: int) -> Iterator[Text]:
         yield from fold(Text(f"{what}: executions, threads and transactions are all equal", CALM), width)
     else:
         yield from fold(Text(f"{what}: {plural(len(wrong), 'kernel')} differ{'s' * (len(wrong) == 1)}", HOT), width)
-    unknown, wide = sum(one.uncounted for one in verdicts), sum(one.wide for one in verdicts)
-    if unknown:
-        note = f"{plural(unknown, 'instruction')} without a known cost: transactions not compared"
-        yield from fold(Text(note, QUIET), width)
-    if wide:
-        note = f"{plural(wide, 'load')} of 8 or 16 bytes not compared: the source page does not know how pairs merge"
+    yield from not_compared(sum(one.uncounted for one in verdicts), sum(one.wide for one in verdicts), width)
+
+
+def not_compared(unknown: int, wide: int, width: int, remote: int = 0) -> Iterator[Text]:
+    """A line for each kind of instruction of which the source page has no count to compare."""
+    notes = {
+        f"{plural(unknown, 'instruction')} without a known cost: transactions not compared": unknown,
+        f"{plural(remote, 'access')} to other blocks' memory not compared: the source page counts none": remote,
+        f"{plural(wide, 'load')} of 8 or 16 bytes not compared: the source page does not know how pairs merge": wide,
+    }
+    for note in (note for note, count in notes.items() if count):
         yield from fold(Text(note, QUIET), width)
 
 

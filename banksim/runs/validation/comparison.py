@@ -41,7 +41,7 @@ def predicted(run: Run) -> Predicted:
     wide, uncounted = set(), set()
     for site in run.conflicts.sites:
         offset = site.offset or 0
-        if site.op == "ld" and site.width > 4:
+        if is_wide(site.op, site.width):
             wide.add(offset)
         if not isinstance(site.transactions, int) or site.ideal is None:
             uncounted.add(offset)
@@ -75,6 +75,11 @@ def predicted(run: Run) -> Predicted:
         uncounted=frozenset(uncounted),
         by_kind=by_kind,
     )
+
+
+def is_wide(op: str, width: int) -> bool:
+    """Whether the source page may have another count: it does not know how pairs of 8- and 16-byte loads merge."""
+    return op == "ld" and width > 4
 
 
 def counter_of(op: str) -> str | None:

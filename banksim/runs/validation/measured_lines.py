@@ -1,13 +1,16 @@
 """The lines of a report with the transactions that Nsight Compute's source page has for their instructions."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 from banksim.banks.comparison import Line, lines_of
 from banksim.errors import InputError
 from banksim.kernels import demangling
+from banksim.requests.kinds import REMOTE
+from banksim.runs.validation.comparison import is_wide
 from banksim.runs.validation.profiler import Unavailable, read
 
 
@@ -22,13 +25,44 @@ def is_page(path: str) -> bool:
         return False
 
 
-def measured_lines(report: str, path: str, page: str, page_path: str) -> dict[str, list[Line]]:
-    """By architecture the report's lines as they were measured. InputError for what is no report, no page, or not of
-    the same kernels."""
+Site = Mapping[str, Any]
+"""An instruction as a report in JSON has it."""
+
+
+@dataclass
+class NotCompared:
+    """Instructions of which the page has no count that could be compared: how many `remote` accesses to other blocks'
+    memory there are, accesses of `unknown` cost, and `wide` loads whose merging of pairs the page does not know."""
+
+    remote: int = 0
+    unknown: int = 0
+    wide: int = 0
+
+    def holds(self, site: Site, count: int) -> bool:
+        """Whether an instruction with such a count on the page is one of these; then it is counted here."""
+        if site["op"] in REMOTE.values():
+            self.remote += 1
+        elif site["ideal"] is None or not isinstance(site["transactions"], int):
+            self.unknown += 1
+        elif is_wide(site["op"], site["width"]) and count != site["transactions"]:
+            self.wide += 1
+        else:
+            return False
+        return True
+
+
+Lines = dict[str, list[Line]]
+"""Lines by architecture."""
+
+
+def measured_lines(report: str, path: str, page: str, page_path: str) -> tuple[Lines, Lines, NotCompared]:
+    """The report's lines as they were predicted and as they were measured, without the instructions that cannot be
+    compared. InputError for what is no report, no page, or not of the same kernels."""
+    left = NotCompared()
     try:
         found = json.loads(report)
         kernels = found.get("kernels") or [{"kernel": found["kernel"], "conflicts": found["conflicts"]}]
-        by_arch: dict[str, list[dict[str, Any]]] = {}
+        before, after = defaultdict[str, list[Site]](list), defaultdict[str, list[Site]](list)
         measured = transactions(page, page_path, int(found.get("launches", 1)))
         for kernel in kernels:
             name = demangling.last_part(kernel["kernel"])
@@ -37,8 +71,13 @@ def measured_lines(report: str, path: str, page: str, page_path: str) -> dict[st
                     f"{page_path}: no launch of {kernel['kernel']}: it has {', '.join(measured) or 'none'}"
                 )
             for conflicts in kernel["conflicts"]:
-                by_arch.setdefault(conflicts["arch"], []).extend(sites(conflicts["sites"], measured[name]))
-        return {arch: lines_of(known) for arch, known in by_arch.items()}
+                arch, known = conflicts["arch"], conflicts["sites"]
+                compared = [site for site in known if not left.holds(site, measured[name][site["offset"]])]
+                before[arch] += compared
+                after[arch] += [with_count(site, measured[name][site["offset"]]) for site in compared]
+                after[arch] += unknown_to_report({site["offset"] for site in known}, measured[name])
+        sides = [{arch: lines_of(sites) for arch, sites in side.items()} for side in (before, after)]
+        return sides[0], sides[1], left
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         what = "give what banksim run or banksim kernel prints with --json"
         raise InputError(f"{path}: no report of kernels to compare with a source page: {what}") from None
@@ -57,14 +96,12 @@ def transactions(page: str, path: str, launches: int) -> dict[str, Counter[int]]
     return found
 
 
-def sites(known: list[Mapping[str, Any]], measured: Counter[int]) -> Iterator[dict[str, Any]]:
-    """Each site with what was measured; then what the report lacks."""
-    offsets = set()
-    for site in known:
-        offsets.add(site["offset"])
-        count = measured[site["offset"]]
-        ideal = site["ideal"]
-        yield {**site, "transactions": count, "excess": None if ideal is None else count - ideal}
+def with_count(site: Site, count: int) -> Site:
+    return {**site, "transactions": count, "excess": count - site["ideal"]}
+
+
+def unknown_to_report(offsets: Set[int], measured: Counter[int]) -> Iterator[Site]:
+    """What the page has at instructions that access no shared memory in the report."""
     for offset, count in measured.items():
         if offset not in offsets:
             text = f"SASS {offset:#06x}, which the report has not"

@@ -276,6 +276,27 @@ def test_an_exported_page_is_a_side_of_diff(folder: Path, measured: tuple[str, s
     assert "program.py:11" in out_of(capsys, ["diff", "report.json", "worse.csv"], status=1)
 
 
+def test_diff_does_not_compare_what_the_page_does_not_count(folder: Path, capsys: Said) -> None:
+    """Where blocks load from each other's memory (irregular.cu in tests/hardware) the H200's page has 0 transactions.
+    For 8 and 16 bytes it is approximate."""
+    sites = [
+        {"offset": 0, "op": "ld", "width": 4, "transactions": 2, "ideal": 1},
+        {"offset": 16, "op": "remote_ld", "width": 4, "transactions": 5, "ideal": 5},
+        {"offset": 32, "op": "ld", "width": 16, "transactions": 8, "ideal": 8},
+        {"offset": 48, "op": "ld", "width": 4, "transactions": None, "ideal": None},
+    ]
+    common = {"file": "k.cu", "text": "", "function": "", "excess": 0}
+    kernel = {"kernel": "k", "conflicts": [{"arch": "sm_90", "sites": [{**common, "line": 1, **one} for one in sites]}]}
+    (folder / "report.json").write_text(json.dumps({"kernels": [kernel], "launches": 1}))
+    rows = [[16 * n, 1, 32, 32, *shown] for n, shown in enumerate(([2, 1], [], [9, 8], []))]
+    (folder / "page.csv").write_text(page("k", ["LDS", "LD.E", "LDS.128", "LDS"], rows))
+    said = out_of(capsys, ["diff", "report.json", "page.csv"], status=0)
+    for note in ("1 access to other blocks' memory", "1 load of 8 or 16 bytes", "1 instruction without a known cost"):
+        assert note in said
+    assert main(["diff", "--json", "report.json", "page.csv"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_compared"] == {"remote": 1, "unknown": 1, "wide": 1}
+
+
 def test_without_a_profiler_a_line_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
     monkeypatch.setenv("PATH", str(folder))
     assert err_of(capsys, ["validate", "program.py"]).startswith("banksim: Nsight Compute (ncu) is not on PATH")
