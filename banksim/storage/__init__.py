@@ -9,6 +9,7 @@ schema.py           what banksim's own files hold
 parquet.py          Parquet
 parquet_pages.py    addresses straight from its pages
 checksums.py        checksums of what is written
+crc32.py            the checksum of many bytes, compiled
 arrow.py            streams of Arrow
 csv.py              CSV
 npz.py              archives of NumPy

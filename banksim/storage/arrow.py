@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from typing import BinaryIO
-from zlib import crc32
 
 import pyarrow as pa
 
 from banksim.errors import InputError, first_line
 from banksim.requests.trace import Trace
 from banksim.storage import checksums
-from banksim.storage.checksums import Summed
+from banksim.storage.checksums import Summed, crc32
 from banksim.storage.files import opened
 from banksim.storage.parquet import FAILURES
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of

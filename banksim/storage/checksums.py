@@ -12,9 +12,9 @@ Files of other programs have neither, and are read as they are.
 
 import os
 import struct
+import zlib
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple
-from zlib import crc32
 
 from banksim.errors import InputError
 
@@ -23,6 +23,17 @@ TRAILER = struct.Struct("<8sI")
 GROUP = struct.Struct("<QI")
 BEFORE_FOOTER = struct.Struct("<I8s")
 LENGTH = struct.Struct("<I4s")
+MANY = 1 << 20
+"""From so many bytes on, compiled code is sooner done, even if it must be loaded for many such."""
+
+
+def crc32(data: bytes | bytearray | memoryview, before: int = 0) -> int:
+    """The CRC-32 of bytes behind others that have `before`."""
+    if len(data) < MANY:
+        return zlib.crc32(data, before)
+    from banksim.storage.crc32 import crc32 as compiled
+
+    return compiled(data, before)
 
 
 class Summed:
