@@ -90,6 +90,7 @@ class EvenRequest:
         )
         with b.if_then(b.and_(b.and_(self.plain, alike), b.and_(e.empty(low_bits), inside))):
             self.start = b.sub(one, b.mul(whole, b.zext(self.lane, INT[64])))
+            self.ends = one, other
             yield
 
     @contextmanager
@@ -115,6 +116,7 @@ class EvenRequest:
         e, b, width = self.e, self.e.b, self.width
         words = max(width // 4, 1)
         with self.even():
+            self.expect(self.ends)
             if width <= 4:
                 with self.apart(width) as start:
                     b.ret(extended(e, self.neighbours(start), signed))
@@ -138,6 +140,16 @@ class EvenRequest:
                     self.rows()
                 found = e.gather(self.base, self.a.address, e.as_bools(self.a.mask))
                 b.ret(extended(e, b.trunc(found, typed("u", 8 * width, LANES)), signed))
+
+    def expect(self, offsets: Sequence[ir.Value]) -> None:
+        """Has memory fetched that lies as far behind these offsets as this request behind the instruction's last one:
+        the next warp, or the next pass of a loop, mostly asks for that. (A place that is not there is not fetched.)"""
+        e, b = self.e, self.e.b
+        last = e.at(self.met, 24)
+        way = b.sext(b.sub(self.first, b.load(last, typ=INT[32])), INT[64])
+        b.store(self.first, last)
+        for one in offsets:
+            e.call("llvm.prefetch.p0", VOID, e.at(self.base, b.add(one, way)), INT[32](0), INT[32](3), INT[32](1))
 
     def neighbours(self, start: ir.Value) -> ir.Value:
         """What neighbours load, of up to four bytes each."""
@@ -170,7 +182,9 @@ class EvenRequest:
         steps = b.mul(splat(b, self.step), vector([lane % ROW for lane in range(LANES)]))
         with b.if_then(self.everywhere(b.icmp_unsigned("==", address, b.add(starts, steps)))):
             lanes = range(0, LANES, ROW)
-            places = [e.at(self.base, b.zext(b.extract_element(address, INT[32](lane)), INT[64])) for lane in lanes]
+            offsets = [b.zext(b.extract_element(address, INT[32](lane)), INT[64]) for lane in lanes]
+            self.expect(offsets)
+            places = [e.at(self.base, one) for one in offsets]
             with b.if_then(b.icmp_unsigned("==", self.step, INT[32](4))):
                 parts = [b.load(one, typ=ir.VectorType(INT[32], ROW), align=4) for one in places]
                 b.ret(self.joined(parts))
