@@ -62,12 +62,24 @@ def batch_of(trace: Trace) -> pa.RecordBatch:
     for column in SCHEMA:
         values = np.ascontiguousarray(getattr(trace, column.name))
         if column.name == "op":
-            columns.append(pa.DictionaryArray.from_arrays(pa.array(values.view(np.int8)), pa.array(OPS)))
+            columns.append(pa.DictionaryArray.from_arrays(array_of(values.view(np.int8)), op_names()))
         elif column.name == "address":
-            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=ADDRESS))
+            columns.append(pa.FixedSizeListArray.from_arrays(array_of(values.reshape(-1)), type=ADDRESS))
         else:
-            columns.append(pa.array(values))
+            columns.append(array_of(values))
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def array_of(values: npt.NDArray[Any]) -> pa.Array:
+    """`values`, not copied. `pa.array` and `to_numpy` would import pandas, which takes longer than most traces."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def op_names() -> pa.Array:
+    starts = np.cumsum([0, *map(len, OPS)], dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), len(OPS), [None, pa.py_buffer(starts), pa.py_buffer("".join(OPS).encode())]
+    )
 
 
 def trace_of(batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None) -> Trace:
@@ -101,8 +113,12 @@ def numbered(site: Any) -> tuple[Site, ...]:
 def integers_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
     if not pa.types.is_integer(column.type):
         raise InputError(f"column {name} is {column.type}: it must hold integers")
-    values: npt.NDArray[np.integer] = column.to_numpy(zero_copy_only=False)
-    return values
+    return values_of(column)
+
+
+def values_of(column: pa.Array) -> npt.NDArray[Any]:
+    """The numbers of a column without nulls, not copied."""
+    return np.from_dlpack(column)
 
 
 def ops_of(name: str, column: pa.Array) -> npt.NDArray[np.uint8]:
@@ -112,7 +128,7 @@ def ops_of(name: str, column: pa.Array) -> npt.NDArray[np.uint8]:
         raise InputError(f"column {name} is {column.type}: it must hold strings such as ld, st, atom")
     names = column.dictionary.to_pylist()
     codes = np.array([OP_CODES.get(name, len(OPS)) for name in names], np.uint8)
-    found = codes.take(column.indices.to_numpy(zero_copy_only=False)) if len(names) else np.zeros(0, np.uint8)
+    found = codes.take(values_of(column.indices)) if len(names) else np.zeros(0, np.uint8)
     if found.size and found.max() == len(OPS):
         unknown = next(name for name in names if name not in OP_CODES)
         raise InputError(f"unknown op {str(unknown)[:40]!r}: give one of {', '.join(OPS)}")
@@ -128,7 +144,7 @@ def addresses_of(name: str, column: pa.Array) -> npt.NDArray[np.integer]:
     lists = pa.types.is_list(type) or pa.types.is_large_list(type)
     if not (lists or pa.types.is_fixed_size_list(type)):
         raise InputError(f"column {name} is {type}: it must hold lists of {LANES} integers")
-    lengths = np.diff(column.offsets.to_numpy()) if lists else np.array([type.list_size])
+    lengths = np.diff(values_of(column.offsets)) if lists else np.array([type.list_size])
     if (lengths != LANES).any():
         raise InputError(f"column {name} has a list of {lengths[lengths != LANES][0]} addresses: give {LANES}")
     values = column.flatten()

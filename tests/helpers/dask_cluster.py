@@ -1,4 +1,5 @@
-"""A cluster of Dask that does not watch itself all the time, which takes a tenth of a core for two workers."""
+"""A cluster of Dask that does not watch itself all the time, which takes a tenth of a core for two workers. These are
+forked from one process, which has imported Dask for all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ import dask
 from distributed import LocalCluster
 
 QUIET = {
+    "distributed.worker.multiprocessing-method": "forkserver",
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "60s",
     "distributed.admin.tick.interval": "1s",

@@ -360,7 +360,9 @@ def test_a_trace_gives_the_report_of_its_source(
 
 
 def test_a_trace_goes_through_a_pipe(tmp_path: Path) -> None:
-    banksim = [sys.executable, "-m", "banksim"]
+    """And no command spends time on importing pandas, as pyarrow does unasked."""
+    code = "import sys; from banksim.__main__ import main; main(sys.argv[1:]); assert 'pandas' not in sys.modules"
+    banksim = [sys.executable, "-c", code]
     first = subprocess.run([*banksim, *COLUMN, "--trace", "-"], capture_output=True, check=True)
     then = subprocess.run([*banksim, "replay", "-"], input=first.stdout, capture_output=True, check=True)
     assert then.stdout == first.stderr
