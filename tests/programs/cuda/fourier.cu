@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <vector>
-#include <cufft.h>
+#include <cufftXt.h>
 
 typedef std::complex<double> complex;
 static int line_of_check;
@@ -100,6 +100,10 @@ int main(int argc, char **argv) {
     cufftHandle p;
     if (argc > 1 && !strcmp(argv[1], "missing")) {
         printf("%d\n", cufftXtSetGPUs(1, 0, nullptr));
+        long long eight = 8;
+        size_t bytes;
+        is(cufftCreate(&p), 0);
+        printf("%d\n", cufftXtMakePlanMany(p, 1, &eight, nullptr, 1, 1, CUDA_C_16F, nullptr, 1, 1, CUDA_C_16F, 1, &bytes, CUDA_C_16F));
         return 0;
     }
     if (argc > 1 && !strcmp(argv[1], "outside")) {
@@ -153,17 +157,60 @@ int main(int argc, char **argv) {
     auto right = defined({m[0], m[1], m[2], m[5], m[6], m[7]}, (const int[]){1, 2, 3}, -1);
     for (int k = 0; k < 30; k++) near(got[k], k < 10 && k % 5 < 3 ? right[k / 5 * 3 + k % 5] : m[k], 1e-10);
 
+    // The same corner, and real numbers, by types of values.
     size_t bytes;
+    CHECK; is(cufftCreate(&p), 0);
+    long long sides[2] = {2, 3}, rows[2] = {6, 5}, eight = 8;
+    is(cufftXtGetSizeMany(p, 2, sides, rows, 1, 30, CUDA_C_64F, rows, 1, 30, CUDA_C_64F, 1, &bytes, CUDA_C_64F), 0);
+    is(cufftXtMakePlanMany(p, 2, sides, rows, 1, 30, CUDA_C_64F, rows, 1, 30, CUDA_C_64F, 1, &bytes, CUDA_C_64F), 0);
+    cudaMemcpy(matrix.at, m.data(), 30 * sizeof(complex), cudaMemcpyHostToDevice);
+    is(cufftXtExec(p, matrix.at, matrix.at, CUFFT_FORWARD), 0);
+    is(cufftDestroy(p), 0);
+    for (int k = 0; k < 30; k++) near(matrix.values()[k], got[k], 1e-12);
+    CHECK; is(cufftCreate(&p), 0);
+    is(cufftXtMakePlanMany(p, 1, &eight, nullptr, 1, 1, CUDA_R_32F, nullptr, 1, 1, CUDA_C_32F, 1, &bytes, CUDA_C_32F), 0);
+    device<float> real({3, 1, -4, 1, 5, -9, 2, 6});
+    device<std::complex<float>> halves(5);
+    is(cufftXtExec(p, real.at, halves.at, CUFFT_FORWARD), 0);
+    is(cufftDestroy(p), 0);
+    right = defined({3, 1, -4, 1, 5, -9, 2, 6}, (const int[]){1, 1, 8}, -1);
+    for (int k = 0; k < 5; k++) near(halves.values()[k], right[k], 1e-4);
+
     CHECK; is(CUFFT_MISSING_DEPENDENCY + CUFFT_NVRTC_FAILURE + CUFFT_NVJITLINK_FAILURE + CUFFT_NVSHMEM_FAILURE, 74);
     CHECK; is(cufftCreate(&p), 0);
     CHECK; is(run(p, matrix.at, matrix.at, -1), CUFFT_INVALID_PLAN);
     CHECK; is(cufftMakePlan1d(p, 30, CUFFT_Z2Z, 1, &bytes), 0);
     CHECK; is(cufftMakePlan1d(p, 30, CUFFT_Z2Z, 1, &bytes), CUFFT_INVALID_PLAN);
     CHECK; is(run(p, matrix.at, matrix.at, 0), CUFFT_INVALID_VALUE);
-    CHECK; is(run(p, matrix.at, nullptr, -1), CUFFT_INVALID_VALUE);
-    CHECK; is(cufftExecC2C(p, (cufftComplex *)matrix.at, (cufftComplex *)matrix.at, -1), CUFFT_INVALID_TYPE);
+    CHECK; is(run(p, matrix.at, nullptr, -1), CUFFT_EXEC_FAILED);
+    // The plan says what is transformed, whichever function executes it.
+    CHECK; cudaMemcpy(matrix.at, m.data(), 30 * sizeof(complex), cudaMemcpyHostToDevice);
+    is(cufftExecC2C(p, (cufftComplex *)matrix.at, (cufftComplex *)other.at, -1), 0);
+    right = defined(m, (const int[]){1, 1, 30}, -1);
+    for (int k = 0; k < 30; k++) near(other.values()[k], right[k], 1e-10);
     CHECK; is(cufftDestroy(p), 0);
     CHECK; is(cufftDestroy(p), CUFFT_INVALID_PLAN);
+    CHECK; is(cufftPlan1d(&p, 8, CUFFT_R2C, 1), 0);
+    CHECK; is(cufftExecZ2D(p, (cufftDoubleComplex *)matrix.at, (double *)other.at), CUFFT_INVALID_VALUE);
+    CHECK; is(cufftXtExec(p, matrix.at, other.at, CUFFT_INVERSE), CUFFT_INVALID_VALUE);
+    CHECK; is(cufftXtExec(p, real.at, halves.at, CUFFT_FORWARD), 0);
+    CHECK; is(cufftDestroy(p), 0);
+    // Of the types that cufftXtMakePlanMany takes: six pairs, each by way of a real or a complex type.
+    CHECK; int pairs = 0;
+    const cudaDataType kinds[] = {CUDA_R_32F, CUDA_C_32F, CUDA_R_64F, CUDA_C_64F, CUDA_R_8I};
+    for (auto from : kinds) for (auto to : kinds) for (auto by : kinds) {
+        is(cufftCreate(&p), 0);
+        cufftResult made = cufftXtMakePlanMany(p, 1, &eight, nullptr, 1, 1, from, nullptr, 1, 1, to, 1, &bytes, by);
+        if (made) is(made, CUFFT_INVALID_TYPE);
+        else pairs++;
+        is(cufftDestroy(p), 0);
+    }
+    is(pairs, 12);
+    int version = 0, parts[3] = {0};
+    CHECK; is(cufftGetVersion(&version), 0);
+    for (int part = 0; part < 3; part++) is(cufftGetProperty((libraryPropertyType)part, &parts[part]), 0);
+    CHECK; is(parts[0] * 1000 + parts[1] * 100 + parts[2], version);
+    CHECK; is(cufftGetProperty((libraryPropertyType)3, parts), CUFFT_INVALID_TYPE);
     CHECK; is(cufftPlan1d(&p, 0, CUFFT_C2C, 1), CUFFT_INVALID_SIZE);
     CHECK; is(cufftPlan1d(&p, 8, CUFFT_C2C, 0), CUFFT_INVALID_SIZE);
     CHECK; is(cufftPlan1d(&p, 8, (cufftType)0, 1), CUFFT_INVALID_TYPE);

@@ -9,6 +9,7 @@ factors.py   triangular factors of many matrices
 cufft.py     Fourier transforms
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
+twister.py  those of MT19937
 quasirandom.py  Sobol's numbers
 """
 

@@ -3,8 +3,10 @@
 Philox, XORWOW and MRG32k3a give an H200's numbers (cuRAND 10.4): integers, uniform numbers, and a device generator's
 normal and log-normal floats (of mean 0 and deviation 1: others were not recorded) bit for bit. A host's generator
 computes the same with functions that are rounded correctly, as 32 recorded log-normal floats tell. Normal numbers as
-doubles differ in the last digits, as do their exponentials. Poisson's numbers, those of the Mersenne twisters and of
-XORWOW's ordering by seeds are NumPy's of the same distribution. Quasirandom numbers are those of quasirandom.py.
+doubles differ in the last digits, as do their exponentials. MT19937 gives an H200's integers and uniform numbers; its
+normal floats differ by at most 3 units in the last place, log-normal ones by 7, normal doubles in the last digits.
+Poisson's numbers, MTGP32's and those of XORWOW's ordering by seeds are NumPy's of the same distribution. Quasirandom
+numbers are those of quasirandom.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +19,7 @@ from banksim.machine.operations import special_functions
 from banksim.machine.reference.engine import NumpyEngine
 from banksim.runs.programs.libraries import quasirandom
 from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
-from banksim.runs.programs.libraries.generators import GENERATORS, M1, Generator, Mrg32k3a, Philox
+from banksim.runs.programs.libraries.generators import M1, Generator, Mrg32k3a, Philox, Xorwow
 
 Draw = Callable[[np.random.Generator, int, float, float], Array]
 DISTRIBUTIONS: dict[str, tuple[type[np.generic], Draw]] = {
@@ -39,6 +41,22 @@ PIECE = 1 << 17
 ENGINE = type("Engine", (NumpyEngine,), dict.fromkeys(NumpyEngine.__abstractmethods__))()
 WORD_PER_DIFFERENCE = 1.000000048662
 """What MRG32k3a's differences are multiplied by, so that its words reach 2^32: 10,000 recorded ones leave 14 digits."""
+
+
+def mt19937(seed: int, offset: int) -> Generator:
+    from banksim.runs.programs.libraries.twister import Mt19937  # and numba
+
+    return Mt19937(seed)
+
+
+GENERATORS: dict[int, Callable[[int, int], Generator]] = {
+    100: Xorwow,
+    101: Xorwow,
+    121: Mrg32k3a,
+    142: mt19937,
+    161: Philox,
+}
+"""By curandRngType_t."""
 generators: dict[tuple[int, int], tuple[int, Generator]] = {}
 """By process and address: the serial number and what gives the words. Another serial number begins anew."""
 
@@ -71,6 +89,8 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
 
 def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, Any], on_host: bool) -> Array:
     """The next numbers of a distribution. Normal ones come in pairs, by Box and Muller."""
+    if generator.by_inverse:
+        return quasirandom.distributed(generator.draw(count, 1)[:, 0], 32, name, parameters)
     double, mrg = name.endswith("Double"), isinstance(generator, Mrg32k3a)
     normal = "Normal" in name
     width = 2 if double and not mrg else 1

@@ -17,6 +17,9 @@ LOW = 0xFFFFFFFF
 
 
 class Generator(ABC):
+    by_inverse = False
+    """Whether each word makes a number, and a normal one by the inverse of its distribution."""
+
     @abstractmethod
     def draw(self, turns: int, words: int) -> Array:
         """The next `words` words of each of the next `turns` turns: u64[turns, words] below 2^32."""
@@ -163,7 +166,3 @@ class Philox(Generator):
             c0, c1, c2, c3 = (q >> 32) ^ c1 ^ keys[0], q & LOW, (p >> 32) ^ c3 ^ keys[1], p & LOW
             keys = [(key + bump) & LOW for key, bump in zip(keys, (0x9E3779B9, 0xBB67AE85), strict=True)]
         return np.stack([c0, c1, c2, c3], axis=1)
-
-
-GENERATORS: dict[int, type[Xorwow | Mrg32k3a | Philox]] = {100: Xorwow, 101: Xorwow, 121: Mrg32k3a, 161: Philox}
-"""By curandRngType_t."""

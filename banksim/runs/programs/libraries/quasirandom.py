@@ -28,13 +28,18 @@ def numbers(kind: int, name: str, first: int, dimensions: int, count: int, param
     several, known = ("", bits) if dimensions == 1 else (" of several dimensions", 32)
     if first + each > 1 << known:
         raise UnsupportedError(f"{WHAT}{several} behind the first 2^{known}")
-    words = points(first, each, dimensions)
-    if name in ("Generate", "GenerateLongLong"):
-        return words >> np.uint64(64 - bits)
-    kept, dtype = (min(bits, 53), np.float64) if name.endswith("Double") else (32, np.float32)
-    words >>= np.uint64(64 - kept)
+    words = points(first, each, dimensions) >> np.uint64(64 - bits)
     if name == "GenerateUniformDouble" and bits == 32:
         return (words + np.uint64(1)) * 2.0**-32  # up to and including 1
+    return distributed(words, bits, name, parameters)
+
+
+def distributed(words: Array, bits: int, name: str, parameters: tuple[Any, Any]) -> Array:
+    """A number of each word, which has as many bits."""
+    if name in ("Generate", "GenerateLongLong"):
+        return words
+    kept, dtype = (min(bits, 53), np.float64) if name.endswith("Double") else (32, np.float32)
+    words = words >> np.uint64(bits - kept)
     if "Normal" not in name:
         return between_0_and_1(words, kept, dtype)
     last = np.uint64((1 << kept) - 1)

@@ -27,7 +27,19 @@ def generator(label: str, seed: int = 1234, offset: int = 0, host: bool = False)
     def take(name: str, count: int, parameters: tuple[float, float] = (0, 1)) -> np.ndarray:
         out = np.zeros(count, DISTRIBUTIONS[name][0])
         given = (struct.unpack("<q", struct.pack("<d", value))[0] for value in parameters)
-        words = (TYPES[label], seed, offset, 0, 101, 1, 1, serial, 0 if host else PROGRAM.address_of(0), count, *given)
+        words = (
+            {**TYPES, "mt19937": 142}[label],
+            seed,
+            offset,
+            0,
+            101,
+            1,
+            1,
+            serial,
+            0 if host else PROGRAM.address_of(0),
+            count,
+            *given,
+        )
         content = b"cuRAND\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
         answer = libraries.called(content, [Buffer(out.view(np.uint8), "out")]).answer
         return np.frombuffer(answer, out.dtype) if host else out
@@ -87,3 +99,12 @@ def test_normal_numbers_of_a_hosts_generator_are_rounded_correctly(label: str) -
     expected = LOGNORMAL[label].split()
     took = generator(label, host=True)("GenerateLogNormal", len(expected), (1, 2))
     assert [f"{one:.6f}" for one in took] == expected
+
+
+def test_hosts_and_devices_have_the_same_twister() -> None:
+    for host in (False, True):
+        take = generator("mt19937", host=host)
+        assert [f"{one:.6f}" for one in take("GenerateUniform", 4)] == ["0.191519", "0.068085", "0.149834", "0.657769"]
+        assert f"{take('GenerateUniform', 8)[7]:.6f}" == "0.996097"
+    normal = generator("mt19937")("GenerateNormal", 128)
+    np.testing.assert_allclose(normal, RECORDED["mt19937_GenerateNormal"], 3e-7)

@@ -5,6 +5,7 @@
 
 #include <cuComplex.h>
 #include <cuda_runtime_api.h>
+#include <library_types.h>
 
 #define CUFFT_VER_MAJOR 12
 #define CUFFT_VER_MINOR 0
@@ -83,11 +84,15 @@ cufftResult cufftGetSize2d(cufftHandle plan, int nx, int ny, cufftType type, siz
 cufftResult cufftGetSize3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, size_t *bytes);
 cufftResult cufftGetSizeMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
                              int ostride, int odist, cufftType type, int batch, size_t *bytes);
+cufftResult cufftGetSizeMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                               long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
+                               long long batch, size_t *bytes);
 cufftResult cufftGetSize(cufftHandle plan, size_t *bytes);
 cufftResult cufftSetWorkArea(cufftHandle plan, void *area);
 cufftResult cufftSetAutoAllocation(cufftHandle plan, int allocate);
 cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream);
 cufftResult cufftGetVersion(int *version);
+cufftResult cufftGetProperty(libraryPropertyType property, int *value);
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction);
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to);
 cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to);

@@ -1,5 +1,5 @@
 /* The stand-in for libcufft.so.12. libraries/cufft.py computes the transforms. */
-#include "cufft.h"
+#include "cufftXt.h"
 #include "library_calls.h"
 
 #include <pthread.h>
@@ -62,9 +62,34 @@ cufftResult cufftSetAutoAllocation(cufftHandle handle, int allocate) {
     return result(with_plan(handle, NULL, NULL, NULL));
 }
 cufftResult cufftGetVersion(int *version) {
-    if (!version) return CUFFT_INVALID_VALUE;
-    *version = CUFFT_VERSION;
+    if (version) *version = CUFFT_VERSION;
     return CUFFT_SUCCESS;
+}
+cufftResult cufftGetProperty(libraryPropertyType property, int *value) {
+    const int versions[] = {CUFFT_VER_MAJOR, CUFFT_VER_MINOR, CUFFT_VER_PATCH};
+    if ((unsigned)property > PATCH_LEVEL) return CUFFT_INVALID_TYPE;
+    if (!value) return CUFFT_INVALID_VALUE;
+    *value = versions[property];
+    return CUFFT_SUCCESS;
+}
+
+static const struct transform {
+    cufftType type;
+    const char *name;
+    cudaDataType input, output, real, complex; /* the last two: of the same precision */
+    int direction;                             /* 0: either */
+} transforms[] = {
+    {CUFFT_R2C, "R2C", CUDA_R_32F, CUDA_C_32F, CUDA_R_32F, CUDA_C_32F, CUFFT_FORWARD},
+    {CUFFT_C2R, "C2R", CUDA_C_32F, CUDA_R_32F, CUDA_R_32F, CUDA_C_32F, CUFFT_INVERSE},
+    {CUFFT_C2C, "C2C", CUDA_C_32F, CUDA_C_32F, CUDA_R_32F, CUDA_C_32F, 0},
+    {CUFFT_D2Z, "D2Z", CUDA_R_64F, CUDA_C_64F, CUDA_R_64F, CUDA_C_64F, CUFFT_FORWARD},
+    {CUFFT_Z2D, "Z2D", CUDA_C_64F, CUDA_R_64F, CUDA_R_64F, CUDA_C_64F, CUFFT_INVERSE},
+    {CUFFT_Z2Z, "Z2Z", CUDA_C_64F, CUDA_C_64F, CUDA_R_64F, CUDA_C_64F, 0},
+};
+static const struct transform *transform_of(cufftType type) {
+    for (size_t k = 0; k < sizeof transforms / sizeof *transforms; k++)
+        if (transforms[k].type == type) return &transforms[k];
+    return NULL;
 }
 
 /* What a transform needs beside its values, which here is nothing: room for its values once, as a believable size. */
@@ -76,10 +101,7 @@ static size_t work_bytes(const struct plan *plan) {
 static cufftResult describe(struct plan *plan, int rank, const long long *sizes, const struct layout *input,
                             const struct layout *output, cufftType type, long long batch) {
     if (rank < 1 || rank > MOST_DIMENSIONS || !sizes) return CUFFT_INVALID_VALUE;
-    switch (type) {
-    case CUFFT_R2C: case CUFFT_C2R: case CUFFT_C2C: case CUFFT_D2Z: case CUFFT_Z2D: case CUFFT_Z2Z: break;
-    default: return CUFFT_INVALID_TYPE;
-    }
+    if (!transform_of(type)) return CUFFT_INVALID_TYPE;
     if (batch < 1) return CUFFT_INVALID_SIZE;
     *plan = (struct plan){.live = true, .made = true, .given = input, .type = type, .rank = rank, .batch = batch};
     for (int axis = 0; axis < rank; axis++) {
@@ -173,16 +195,57 @@ cufftResult cufftEstimateMany(int rank, int *n, int *inembed, int istride, int i
     long long sizes[MOST_DIMENSIONS];
     return estimate(rank, wide(rank, n, sizes), type, batch, bytes);
 }
+cufftResult cufftGetSizeMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                               long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
+                               long long batch, size_t *bytes) {
+    if (!with_plan(plan, NULL, NULL, NULL)) return CUFFT_INVALID_PLAN;
+    return estimate(rank, n, type, batch, bytes);
+}
 cufftResult cufftGetSizeMany(cufftHandle plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
                              int ostride, int odist, cufftType type, int batch, size_t *bytes) {
     if (!with_plan(plan, NULL, NULL, NULL)) return CUFFT_INVALID_PLAN;
     return cufftEstimateMany(rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);
 }
 
+/* The transform between two types of values, by way of a third: as an H200's cuFFT takes them. */
+static cufftResult between(cudaDataType input, cudaDataType output, cudaDataType execution, cufftType *type) {
+    switch (execution) {
+    case CUDA_R_16F: case CUDA_C_16F: case CUDA_R_16BF: case CUDA_C_16BF:
+        banksim_missing("cufftXtMakePlanMany of half precision");
+        return CUFFT_NOT_SUPPORTED;
+    default: break;
+    }
+    for (size_t k = 0; k < sizeof transforms / sizeof *transforms; k++) {
+        const struct transform *t = &transforms[k];
+        if (t->input != input || t->output != output || (execution != t->real && execution != t->complex)) continue;
+        *type = t->type;
+        return CUFFT_SUCCESS;
+    }
+    return CUFFT_INVALID_TYPE;
+}
+cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                                long long idist, cudaDataType input, long long *onembed, long long ostride,
+                                long long odist, cudaDataType output, long long batch, size_t *bytes,
+                                cudaDataType execution) {
+    cufftType type;
+    cufftResult status = between(input, output, execution, &type);
+    return status ? status : cufftMakePlanMany64(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type,
+                                                 batch, bytes);
+}
+cufftResult cufftXtGetSizeMany(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
+                               long long idist, cudaDataType input, long long *onembed, long long ostride,
+                               long long odist, cudaDataType output, long long batch, size_t *bytes,
+                               cudaDataType execution) {
+    cufftType type;
+    cufftResult status = between(input, output, execution, &type);
+    return status ? status : cufftGetSizeMany64(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type,
+                                                batch, bytes);
+}
+
 /* Packed values: transforms follow each other. Of a real transform's complex side the last axis has only the half that
    tells the other; and in place, the real side has room for it. */
 static struct layout packed(const struct plan *plan, bool complex_side, bool in_place) {
-    bool real = plan->type != CUFFT_C2C && plan->type != CUFFT_Z2Z;
+    bool real = transform_of(plan->type)->direction;
     struct layout layout = {.stride = 1, .distance = 1};
     for (int axis = 0; axis < plan->rank; axis++) {
         long long size = plan->sizes[axis];
@@ -195,41 +258,43 @@ static struct layout packed(const struct plan *plan, bool complex_side, bool in_
     }
     return layout;
 }
-static cufftResult execute(cufftHandle handle, cufftType type, const char *name, const void *from, const void *to,
-                           int direction) {
+/* The plan says what is transformed, whichever function executes it, as on an H200. */
+cufftResult cufftXtExec(cufftHandle handle, void *from, void *to, int direction) {
     struct plan plan;
     if (!with_plan(handle, NULL, NULL, &plan) || !plan.made) return CUFFT_INVALID_PLAN;
-    if (plan.type != type) return CUFFT_INVALID_TYPE;
-    if (!from || !to || (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE)) return CUFFT_INVALID_VALUE;
+    const struct transform *transform = transform_of(plan.type);
+    if (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
+    if (transform->direction && direction != transform->direction) return CUFFT_INVALID_VALUE;
+    if (!from || !to) return CUFFT_EXEC_FAILED;
     if (!plan.given) {
-        plan.input = packed(&plan, type != CUFFT_R2C && type != CUFFT_D2Z, from == to);
-        plan.output = packed(&plan, type != CUFFT_C2R && type != CUFFT_Z2D, from == to);
+        plan.input = packed(&plan, transform->input == transform->complex, from == to);
+        plan.output = packed(&plan, transform->output == transform->complex, from == to);
     }
     enum { SIDE = MOST_DIMENSIONS + 2, HEAD = 5 + MOST_DIMENSIONS };
     uint64_t words[HEAD + 2 * SIDE] = {(uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)to, direction, plan.rank, plan.batch};
     memcpy(words + 5, plan.sizes, sizeof plan.sizes);
     memcpy(words + HEAD, &plan.input, SIDE * sizeof *words);
     memcpy(words + HEAD + SIDE, &plan.output, SIDE * sizeof *words);
-    CUresult failed = banksim_compute(plan.stream, "cuFFT", name, words, sizeof words / sizeof *words, NULL, 0);
+    CUresult failed = banksim_compute(plan.stream, "cuFFT", transform->name, words, sizeof words / sizeof *words, NULL, 0);
     return failed ? CUFFT_EXEC_FAILED : CUFFT_SUCCESS;
 }
 cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction) {
-    return execute(plan, CUFFT_C2C, "C2C", from, to, direction);
+    return cufftXtExec(plan, from, to, direction);
 }
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to) {
-    return execute(plan, CUFFT_R2C, "R2C", from, to, CUFFT_FORWARD);
+    return cufftXtExec(plan, from, to, CUFFT_FORWARD);
 }
 cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to) {
-    return execute(plan, CUFFT_C2R, "C2R", from, to, CUFFT_INVERSE);
+    return cufftXtExec(plan, from, to, CUFFT_INVERSE);
 }
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleComplex *to, int direction) {
-    return execute(plan, CUFFT_Z2Z, "Z2Z", from, to, direction);
+    return cufftXtExec(plan, from, to, direction);
 }
 cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *from, cufftDoubleComplex *to) {
-    return execute(plan, CUFFT_D2Z, "D2Z", from, to, CUFFT_FORWARD);
+    return cufftXtExec(plan, from, to, CUFFT_FORWARD);
 }
 cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleReal *to) {
-    return execute(plan, CUFFT_Z2D, "Z2D", from, to, CUFFT_INVERSE);
+    return cufftXtExec(plan, from, to, CUFFT_INVERSE);
 }
 
 /* What NVIDIA's own header declares beyond that. */
@@ -238,9 +303,6 @@ cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDouble
         banksim_missing(#NAME);      \
         return CUFFT_NOT_SUPPORTED;  \
     }
-MISSING(cufftXtMakePlanMany)
-MISSING(cufftXtGetSizeMany)
-MISSING(cufftXtExec)
 MISSING(cufftXtSetGPUs)
 MISSING(cufftXtMalloc)
 MISSING(cufftXtMemcpy)
@@ -263,5 +325,3 @@ MISSING(cufftXtSetSubformatDefault)
 MISSING(cufftSetPlanPropertyInt64)
 MISSING(cufftGetPlanPropertyInt64)
 MISSING(cufftResetPlanProperty)
-MISSING(cufftGetSizeMany64)
-MISSING(cufftGetProperty)
