@@ -113,7 +113,8 @@ class Launch:
     """Where it was run and met what is not established (`banksim.machine.doubts`)."""
     touched: npt.NDArray[np.uint8] | None = None
     """For each buffer a byte that is not 0 once the launch has written to it, where somebody asks (LLVM engine)."""
-
+    read: npt.NDArray[np.uint8] | None = None
+    """The same for reading; an atomic does both."""
     kept: dict[Any, Any] | None = None
     """What engines keep for the next launch of a program, where somebody holds it."""
 
@@ -131,7 +132,7 @@ class Launch:
         for parameter, content in zip(self.kernel.parameters, parameters, strict=True):
             start = self.kernel.parameter_base + parameter.offset
             constants[0].data[start : start + parameter.size] = content
-        return replace(self, constants=constants, doubts={}, touched=None)
+        return replace(self, constants=constants, doubts={}, touched=None, read=None)
 
     def stand_in(self) -> Launch:
         """The same launch with memory of its own of which the most is zeros; with its blocks the contents of memory are

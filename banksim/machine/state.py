@@ -211,6 +211,7 @@ class Context(Protocol):
     traced: I8  # how many of them are filled
     notes: U8  # for each buffer the address of an array with a byte of use bits for each of its bytes; 0: none
     touched: U8  # for each buffer a byte of use bits: WRITTEN; of code that accesses none (classes/accesses.py), all
+    read: U8  # for each buffer a byte that is not 0 once it was read
     watch: U8  # address of races.records.WATCH; 0: the race check does not run
     follow: U8  # address of races.ordering_events.follow
     probe: U8  # address of races.probe.PROBE

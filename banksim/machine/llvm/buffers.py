@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from banksim.kernels.global_addresses import AddressMap
 from banksim.machine import codes
+from banksim.machine.codes import READ
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
@@ -40,6 +41,12 @@ def find_buffer(
     place = b.shl(b.zext(b.select(known, number, INT[32](0)), INT[64]), INT[64](4))
     entry = e.at(e.get(context, CONTEXT, "buffers", as_type=POINTER), place)
     return known, number, b.load(entry, typ=POINTER), b.load(e.at(entry, 8), typ=INT[64])
+
+
+def note_use(e: Emitter, a: MemoryCall, use: int, number: ir.Value) -> None:
+    """Note that the buffer of this number is read or written."""
+    noted = e.get(a.context, CONTEXT, "read" if use == READ else "touched", as_type=POINTER)
+    e.store(INT[8](use), e.at(noted, e.b.zext(number, INT[64])))
 
 
 @dataclass

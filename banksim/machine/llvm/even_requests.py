@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 from banksim.kernels.global_addresses import AddressMap
 from banksim.kernels.kernel import BYTES
-from banksim.machine.codes import WRITTEN
+from banksim.machine.codes import READ, WRITTEN
 from banksim.machine.llvm import ir
-from banksim.machine.llvm.buffers import find_buffer
+from banksim.machine.llvm.buffers import find_buffer, note_use
 from banksim.machine.llvm.data_movement import extended, put_result, scattered
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
-from banksim.machine.llvm.scratch import MET, MET_BYTES, MET_SITES
+from banksim.machine.llvm.scratch import MET, MET_BYTES, MET_SITES, STORE_MET
 from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, splat, typed, vector
 from banksim.machine.state import CONTEXT
 
@@ -26,10 +26,10 @@ ROW = 8
 
 
 class EvenRequest:
-    """A request that may lie in one buffer. `every_lane`: all lanes of the warp access memory."""
+    """A request that may lie in one buffer. `use`: READ or WRITTEN; `every_lane`: all lanes access memory."""
 
-    def __init__(self, e: Emitter, layout: AddressMap, a: MemoryCall, width: int, every_lane: bool) -> None:
-        self.e, self.a, self.width, self.every_lane = e, a, width, every_lane
+    def __init__(self, e: Emitter, layout: AddressMap, a: MemoryCall, width: int, use: int, every_lane: bool) -> None:
+        self.e, self.a, self.width, self.use, self.every_lane = e, a, width, use, every_lane
         b = e.b
         assert a.upper is not None
         self.lane: ir.Value
@@ -61,13 +61,17 @@ class EvenRequest:
     def buffer(self, layout: AddressMap) -> ir.Value:
         """The entry of the buffer in which the first lane is, of no bytes where there is none: its upper word and
         number, where it lies, its bytes. Mostly it is that of the instruction's last request: looking it up takes
-        longer than all the rest."""
+        longer than all the rest. That a buffer is read is noted then: loads share their entries with no store."""
         e, b, a = self.e, self.e.b, self.a
         entry = b.mul(b.and_(a.pc, INT[32](BYTES * (MET_SITES - 1))), INT[32](MET_BYTES // BYTES))
-        met = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), b.add(b.zext(entry, INT[64]), INT[64](MET)))
+        first = INT[64](MET if self.use == READ else STORE_MET)
+        met = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), b.add(b.zext(entry, INT[64]), first))
         other = b.icmp_unsigned("!=", b.load(met, typ=INT[32]), self.window)
         with b.if_then(other, likely=False):
             known, number, base, size = find_buffer(e, a.context, layout, self.window)
+            if self.use == READ:
+                with b.if_then(known):
+                    note_use(e, a, READ, number)
             b.store(self.window, met)
             b.store(number, e.at(met, 4))
             b.store(base, e.at(met, 8))
@@ -224,11 +228,8 @@ class EvenRequest:
 
     def touch(self) -> None:
         """Notes that the buffer is written, and returns."""
-        e, b = self.e, self.e.b
-        touched = e.get(self.a.context, CONTEXT, "touched", as_type=POINTER)
-        number = b.load(e.at(self.met, 4), typ=INT[32])
-        e.store(INT[8](WRITTEN), e.at(touched, b.zext(number, INT[64])))
-        b.ret_void()
+        note_use(self.e, self.a, WRITTEN, self.e.b.load(self.e.at(self.met, 4), typ=INT[32]))
+        self.e.b.ret_void()
 
     def woven(self, values: Sequence[ir.Value]) -> ir.Value:
         """The words of each lane behind those of the one below."""

@@ -19,7 +19,7 @@ from banksim.machine.addresses import layout_of, passes_in_shared, shared_start
 from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm import far_requests, ir, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
-from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, record
+from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, note_use, record
 from banksim.machine.llvm.data_movement import extended, interleaved, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.even_requests import EvenRequest
@@ -65,7 +65,7 @@ class MemoryFunctions:
         def build(*arguments: ir.Value) -> None:
             a, _ = taken(space, arguments)
             self.unless_empty(a, result)
-            self.even(a, space, width, lambda one: one.load(signed))
+            self.even(a, space, width, READ, lambda one: one.load(signed))
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.load(s, width, signed), (), result)
                 return
@@ -84,7 +84,7 @@ class MemoryFunctions:
         def build(*arguments: ir.Value) -> None:
             a, values = taken(space, arguments[: len(arguments) - copied])
             self.unless_empty(a, VOID)
-            self.even(a, space, width, lambda one: one.store(values))
+            self.even(a, space, width, WRITTEN, lambda one: one.store(values))
             if space in WINDOWS:
                 self.by_window(a, space, lambda s: self.store(s, width), values, VOID)
                 return
@@ -170,14 +170,14 @@ class MemoryFunctions:
         )
 
     # ---- parts of a function
-    def even(self, a: MemoryCall, space: str, width: int, move: Callable[[EvenRequest], None]) -> None:
+    def even(self, a: MemoryCall, space: str, width: int, use: int, move: Callable[[EvenRequest], None]) -> None:
         """What is done at once if a request is even, and nobody but the kernel wants to know of it."""
         if space != "global" or self.stepwise:
             return
         with self.e.b.if_else(self.e.b.icmp_signed("==", a.mask, INT[32](-1))) as ways:
             for way, every_lane in zip(ways, (True, False), strict=True):
                 with way:
-                    move(EvenRequest(self.e, self.layout, a, width, every_lane))
+                    move(EvenRequest(self.e, self.layout, a, width, use, every_lane))
 
     def outside(self, a: MemoryCall, offsets: ir.Value, width: int, sound: ir.Value) -> ir.Value:
         """The lanes whose accesses go on though some are outside of the kernel's own shared memory, which is noted."""
@@ -355,10 +355,10 @@ class MemoryFunctions:
                 self.leave(result)
         first = b.extract_element(offsets, lane)
         if space == "global":
-            if use != READ:
-                touched = e.get(a.context, CONTEXT, "touched", as_type=POINTER)
-                held = b.select(checked.known, number, INT[32](0)) if self.layout == PROGRAM else number
-                e.store(INT[8](WRITTEN), e.at(touched, b.zext(held, INT[64])))
+            held = b.select(checked.known, number, INT[32](0)) if self.layout == PROGRAM else number
+            for one, other in ((READ, WRITTEN), (WRITTEN, READ)):
+                if use != other:
+                    note_use(e, a, one, held)
             notes = e.get(a.context, CONTEXT, "notes", as_type=POINTER)
             with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(notes, INT[64]), INT[64](0)), likely=False):
                 places = e.at(e.get(a.context, CONTEXT, "scratch", as_type=POINTER), ADDRESSES)

@@ -7,5 +7,7 @@ RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for 
 SERVED, SERVED_ROWS = 20 * ROW, 11
 """What services are handed."""
 MET, MET_BYTES, MET_SITES = SERVED + SERVED_ROWS * ROW, 32, 64
-"""Buffers that instructions met last: one entry each, which those share that lie so many instructions apart."""
-SCRATCH_BYTES = MET + MET_BYTES * MET_SITES
+"""Buffers that loads met last: one entry each, which those share that lie so many instructions apart;"""
+STORE_MET = MET + MET_BYTES * MET_SITES
+"""and those that stores met."""
+SCRATCH_BYTES = STORE_MET + MET_BYTES * MET_SITES

@@ -135,8 +135,10 @@ class Worker:
         self.scratch[MET:] = 0  # buffers may lie elsewhere
         self.buffers = places(launch.buffers)
         c["buffers"], c["buffer_count"] = self.buffers.ctypes.data, len(launch.buffers)
-        self.touched = np.zeros(len(launch.buffers), np.uint8) if launch.touched is None else launch.touched
-        c["touched"], c["stop"] = self.touched.ctypes.data, stop.ctypes.data
+        none = np.zeros(len(launch.buffers), np.uint8)
+        self.uses = [none if noted is None else noted for noted in (launch.touched, launch.read)]
+        c["touched"], c["read"] = (noted.ctypes.data for noted in self.uses)
+        c["stop"] = stop.ctypes.data
         c["grid"], c["budget"] = launch.grid, budget
         self.probe.begin(launch, c)
         if not len(self.rules):

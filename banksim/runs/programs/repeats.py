@@ -4,7 +4,8 @@ What a launch does depends on its kernel, its shape, its constants with the para
 which allocations there are, and their bytes. If any of that is not as it was when the launch was executed before, it is
 executed again. Otherwise what that execution wrote is then what memory holds, though it is written only when somebody
 looks, and what it counted is counted again. So a loop of launches that has come back to a state of memory goes on with
-no work. Nothing else runs meanwhile: only launches of programs with a single thread are followed.
+no work. A launch that read nothing of what it wrote has come back at once: it would write the same to the same places.
+Nothing else runs meanwhile: only launches of programs with a single thread are followed.
 """
 
 import os
@@ -14,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -95,9 +96,17 @@ def has_one_thread(connection: socket.socket) -> bool:
 
 
 Done = TypeVar("Done", Run, Called)
-Execute = Callable[[], tuple[Done, set[int] | None]]
-"""Executes a launch or a call of a library; and the allocations that it wrote to, None if it wrote beyond them as
-well."""
+
+
+class Used(NamedTuple):
+    """The allocations that a launch or a call of a library wrote to, and read."""
+
+    written: set[int]
+    read: set[int]
+
+
+Execute = Callable[[], tuple[Done, Used | None]]
+"""Executes a launch or a call of a library; and what it used, None if that is more than allocations."""
 
 
 @dataclass(frozen=True)
@@ -172,15 +181,15 @@ class Repeats:
         self.hits += 1
         return known.done
 
-    def called(self, content: bytes) -> tuple[Called, set[int]]:
-        """Compute a library's function; and the allocations that it may have written to."""
+    def called(self, content: bytes) -> tuple[Called, Used]:
+        """Compute a library's function; and the allocations that it may have used."""
         contents, everything = self.contents, self.contents.everything
         contents.everything = True
         done = libraries.called(content, self.memory)
         contents.everything = everything
         contents.changed |= done.used
         self.credit += SHARE * done.seconds
-        return done, done.used
+        return done, Used(done.used, done.used)
 
     def done_again(self, launch: Launch) -> Run | None:
         """What a launch did, if it is the last one and does the same again where nothing was asked for in between."""
@@ -188,11 +197,11 @@ class Repeats:
             return None
         return self.same if has_one_thread(self.connection) else None
 
-    def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, set[int] | None]:
-        """Execute a launch; and the allocations that it wrote to, None if it wrote beyond them as well."""
+    def executed(self, launch: Launch, rules: Rules, options: Options) -> tuple[Run, Used | None]:
+        """Execute a launch; and the allocations that it used, None if it went beyond them as well."""
         contents, everything = self.contents, self.contents.everything
         contents.everything = True
-        launch.touched = np.zeros(len(self.memory), np.uint8)
+        launch.touched, launch.read = (np.zeros(len(self.memory), np.uint8) for _ in range(2))
         run = execute_launch(launch, rules, options)
         self.seconds[launch.kernel] += run.seconds
         self.follows = self.follows or self.seconds[launch.kernel] >= LEAST
@@ -200,23 +209,26 @@ class Repeats:
         if run.partial or (launch.pages is not None and launch.pages.strays):
             return run, None
         contents.everything = everything
-        written = set(np.flatnonzero(launch.touched).tolist())
-        contents.changed |= written
-        return run, written
+        used = Used(*(set(np.flatnonzero(noted).tolist()) for noted in (launch.touched, launch.read)))
+        contents.changed |= used.written
+        return run, used
 
     def learned(self, state: tuple[Hashable, Hashable], execute: Execute[Done]) -> Done:
         """Execute a launch, and keep what it does."""
         self.contents.settle()
-        run, written = execute()
-        if written is None or (self.shared and not self.waits) or not self.shared.isdisjoint(written):
+        run, used = execute()
+        if used is None or (self.shared and not self.waits) or not self.shared.isdisjoint(used.written):
             return run
+        written = used.written
         if self.contents.kept > KEPT or len(self.known) > MOST_KNOWN:
             self.forget()
         elif self.pays(sum(self.memory[slot].data.nbytes for slot in written)):
             for slot in written:
                 self.contents.hold(slot, self.contents.number_of(slot))
             self.contents.changed -= written
-            self.known[state] = Known({slot: self.contents.now[slot] for slot in written}, run)
+            self.known[state] = known = Known({slot: self.contents.now[slot] for slot in written}, run)
+            if written.isdisjoint(used.read):
+                self.known[state[0], self.contents.key()] = known
         return run
 
     def pays(self, size: int) -> bool:
