@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from banksim.errors import InputError
@@ -232,21 +232,18 @@ def repeated(one: Conflicts, times: int) -> Conflicts:
 
 def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
     """The requests of both, of one site, op and width."""
-    merged = replace(a, requests=a.requests + b.requests, worst=worse(a.worst, b.worst))
+    requests, worst = a.requests + b.requests, worse(a.worst, b.worst)
     if a.transactions is None or b.transactions is None:
-        return replace(merged, transactions=None, ideal=None, degree=None, status="unknown")
-    return replace(
-        merged,
-        transactions=total([a.transactions, b.transactions]),
-        ideal=(a.ideal or 0) + (b.ideal or 0),
-        degree=largest([degree for degree in (a.degree, b.degree) if degree is not None]),
-    )
+        return SiteConflicts(a.site, a.op, a.width, requests, None, None, None, worst, "unknown")
+    transactions, ideal = total([a.transactions, b.transactions]), (a.ideal or 0) + (b.ideal or 0)
+    degree = largest([degree for degree in (a.degree, b.degree) if degree is not None])
+    return SiteConflicts(a.site, a.op, a.width, requests, transactions, ideal, degree, worst, a.status)
 
 
 def worse(a: Request | None, b: Request | None) -> Request | None:
     """The request of larger excess, of equal ones the first by block, warp and order."""
-    if a is None or b is None:
-        return a or b
+    if a is None or b is None or a.excess != b.excess:
+        return b if a is None or (b and b.excess > a.excess) else a
 
     def rank(one: Request) -> tuple[object, ...]:
         return -one.excess, one.block, one.warp, one.order, one.mask, one.address

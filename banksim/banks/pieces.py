@@ -54,11 +54,8 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture]) -> Partial:
     sites: dict[Key, tuple[SiteConflicts, ...]] = {}
     for rule in rules:
         for key, figures in tally(judged, rule, 1, times).items():
-            one = site_conflicts(judged, rule, *key, figures)
-            if one.worst is not None:
-                row = one.worst.order if rows is None else int(rows[one.worst.order])
-                one = replace(one, worst=replace(one.worst, order=first + row))
-            sites[key] = (*sites.get(key, ()), one)
+            found = figures if rows is None else figures._replace(worst=int(rows[figures.worst]))
+            sites[key] = (*sites.get(key, ()), site_conflicts(trace, rule, *key, found, first))
     return Partial(sites)
 
 

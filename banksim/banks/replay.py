@@ -240,15 +240,17 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     return Tally(requests, sum(low), sum(high), sum(ideals), *degrees_most, int(rows[worst]), excess)
 
 
-def site_conflicts(trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally) -> SiteConflicts:
-    """A tally of the requests of one site, op and width as a user reads it."""
+def site_conflicts(
+    trace: Trace, arch: Architecture, site: int, code: int, width: int, found: Tally, first: int = 0
+) -> SiteConflicts:
+    """A tally of the requests of one site, op and width as a user reads it. `first`: number of the first request."""
     op = OPS[code]
     status = arch.status(op, width)
     if status == "unknown":
         return SiteConflicts(trace.sites[site], op, width, found.requests, None, None, None, None, status)
     row = found.worst
     mask, block, warp = (int(column[row]) for column in (trace.mask, trace.block, trace.warp))
-    worst = Request(op, width, mask, tuple(trace.address[row].tolist()), block, warp, found.excess, row)
+    worst = Request(op, width, mask, tuple(trace.address[row].tolist()), block, warp, found.excess, first + row)
     total = Range(found.low, found.high) if arch.is_range else found.low
     degree = Range(found.degree_low, found.degree_high) if arch.is_range else found.degree_high
     return SiteConflicts(trace.sites[site], op, width, found.requests, total, found.ideal, degree, worst, status)

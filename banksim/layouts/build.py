@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -207,7 +208,7 @@ def trace(found: Sequence[Copy]) -> Trace:
         made = copy.accesses()
         parts.append(copies.columns(made, number))
         sites.append(Site(text=f"{copy.text}, {words(made)}"))
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if columns["address"].min() < 0 or columns["address"].max() >= 1 << 31:
         raise InputError("a place is outside of what shared memory can have")
     return Trace.from_arrays(**columns, sites=sites)

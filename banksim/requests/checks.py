@@ -37,7 +37,7 @@ def column(value: object, name: str, n: int, high: int, dtype: type[Number]) -> 
     array: npt.NDArray[Number] = integers(value, name, 0, high).astype(dtype, copy=False)
     if array.shape not in ((), (1,), (n,)):
         raise InputError(f"{name} has shape {array.shape}: give one value or {n}, one per request")
-    return np.broadcast_to(array, (n,))
+    return array if array.shape == (n,) else np.broadcast_to(array, (n,))
 
 
 def integers(value: object, name: str, low: int, high: int) -> npt.NDArray[np.integer]:
@@ -84,8 +84,14 @@ def check_alignment(
     width: npt.NDArray[np.uint8],
     mask: npt.NDArray[np.uint32],
     address: npt.NDArray[np.uint32],
+    bits: int = FULL_MASK,
 ) -> None:
-    """Raise `InputError` for the first active lane whose address is not a multiple of the access width."""
+    """Raise `InputError` for the first active lane whose address is not a multiple of the access width.
+
+    `bits`: those that addresses may have. Where none of them could be odd, no address is looked at.
+    """
+    if not bits & int(width.max(initial=1)) - 1:
+        return
     if len(address) > SMALL:
         from banksim.requests.columns import first_misaligned
 

@@ -124,8 +124,11 @@ def first_misaligned(address: Column, op: Column, width: Column, mask: Column) -
 
 
 @outer
-def put_together(parts: Integers, into: Integers) -> None:
-    """32-bit numbers from their first bytes, their second ones …: (4, n)."""
+def put_together(parts: Integers, into: Integers) -> Integer:
+    """32-bit numbers from their first bytes, their second ones …: (4, n). Returns the union of their bits."""
+    union = word(0)
     for k in range(len(into)):
         low, high = word(parts[0, k]) | word(parts[1, k]) << word(8), word(parts[2, k]) | word(parts[3, k]) << word(8)
-        into[k] = word(low | word(high << word(16)))
+        number = word(low | word(high << word(16)))
+        into[k], union = number, word(union | number)
+    return union

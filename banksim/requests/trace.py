@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from banksim.errors import InputError
 from banksim.requests.checks import check_alignment, column, request_columns
+from banksim.requests.kinds import FULL_MASK
 from banksim.system.reported import Shown
 
 
@@ -80,12 +81,13 @@ class Trace(Shown):
         site: object = 0,
         epoch: object = 0,
         sites: Sequence[Site] | None = None,
+        bits: int = FULL_MASK,
     ) -> Trace:
         """A trace from arrays: `address` (n, 32) or (32,); all else one value or n of them.
 
-        `op` is a name of `OPS`, n names, or n codes. Raises `InputError` for an unknown op, a width that is
-        not 1, 2, 4, 8 or 16, a mask beyond 32 bits, an address that is negative, not an integer, beyond 32
-        bits, or not a multiple of the width on an active lane.
+        `op` is a name of `OPS`, n names, or n codes. `bits`: the only ones that addresses have, if that is known.
+        Raises `InputError` for an unknown op, a width that is not 1, 2, 4, 8 or 16, a mask beyond 32 bits, an address
+        that is negative, not an integer, beyond 32 bits, or not a multiple of the width on an active lane.
 
         >>> trace = Trace.from_arrays("ld", 4, 0xFFFFFFFF, [[4 * lane for lane in range(32)]] * 3, warp=[0, 1, 2])
         >>> len(trace), trace.address.shape
@@ -98,7 +100,7 @@ class Trace(Shown):
             sites = tuple(Site() for _ in range(int(numbers.max(initial=-1)) + 1))
         elif n and int(numbers.max()) >= len(sites):
             raise InputError(f"site {numbers.max()} names no entry of sites, which has {len(sites)}")
-        check_alignment(codes, widths, masks, addresses)
+        check_alignment(codes, widths, masks, addresses, bits)
         return cls(
             site=numbers,
             block=column(block, "block", n, 2**31 - 1, np.int32),

@@ -7,7 +7,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def read(archive: zipfile.ZipFile) -> Iterator[Trace]:
         ended(file, "address")
 
 
-def with_sites(columns: dict[str, np.ndarray], address: np.ndarray, last: int | None) -> Trace:
+def with_sites(columns: dict[str, Any], address: np.ndarray, last: int | None) -> Trace:
     """A chunk whose sites are those of the whole file: numbers up to `last`, without a name."""
     from banksim.requests.trace import Site
 

@@ -16,6 +16,7 @@ from banksim.requests.trace import Piece, Site, Trace
 from banksim.storage import checksums, parquet_pages
 from banksim.storage.checksums import Range, Summed
 from banksim.storage.files import is_remote, opened
+from banksim.storage.parquet_pages import Addresses
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
 from banksim.storage.source import Source
 
@@ -23,6 +24,8 @@ ADDRESS = "address.list.element"
 """Parquet's name of the column with the values of the lists of addresses."""
 GROUP = 1 << 17
 """Requests of a row group that is written, and of a chunk that is read."""
+DICTIONARY = 1 << 16
+"""Bytes of a dictionary beyond which a column is written as it is: to write and look up more of them takes longer."""
 LARGEST_GROUP = 1 << 31
 """The most bytes that a row group may claim to hold, uncompressed."""
 BUFFER = 1 << 20
@@ -36,8 +39,9 @@ class Writer:
     def __init__(self, file: BinaryIO) -> None:
         scalars = [name for name in SCHEMA.names if name != "address"]
         options = {
-            "compression": {ADDRESS: "lz4"} | dict.fromkeys(scalars, "zstd"),
-            "use_dictionary": ["op", "site"],
+            "compression": "lz4",
+            "use_dictionary": scalars,
+            "dictionary_pagesize_limit": DICTIONARY,
             "use_byte_stream_split": [ADDRESS],
             "write_statistics": scalars,
         }
@@ -159,8 +163,10 @@ class Held(NamedTuple):
         return self.data[begin : begin + size] if begin >= 0 else self.data[:0]
 
 
-def batches(path: str, file: Any, group: int, held: Held | None) -> Iterator[tuple[pa.RecordBatch, Any]]:
-    """The requests of a row group in batches, each with its addresses if these were read from the pages, else None.
+def batches(
+    path: str, file: Any, group: int, held: Held | None
+) -> Iterator[tuple[pa.RecordBatch, tuple[()] | Addresses]]:
+    """The requests of a row group in batches, each with its addresses and their bits if these were read from the pages.
     `held`: the bytes of the row group, if it has a checksum."""
     schema, described = file.schema_arrow, file.metadata.schema
     columns = [name for name in SCHEMA.names if name in schema.names]
@@ -179,7 +185,7 @@ def batches(path: str, file: Any, group: int, held: Held | None) -> Iterator[tup
                 yield batch, address
             return
     for batch in file.iter_batches(GROUP, [group], columns, use_threads=False):
-        yield batch, None
+        yield batch, ()
 
 
 def row_group(described: Described, group: int, first: int) -> Iterator[tuple[int, Trace]]:
@@ -197,7 +203,7 @@ def row_group(described: Described, group: int, first: int) -> Iterator[tuple[in
                 with opened(path) as raw:
                     held = Held(described.groups[group].first, checksums.verified(raw, described.groups[group]))
             for batch, address in batches(path, file, group, held):
-                yield at, trace_of(batch, described.sites, address)
+                yield at, trace_of(batch, described.sites, *address)
                 at += batch.num_rows
             if at - first != claimed.num_rows:
                 raise InputError(f"it claims {claimed.num_rows:,} requests and has {at - first:,}")

@@ -14,7 +14,7 @@ Format: parquet.thrift (PageHeader, Thrift's compact protocol) and Encodings.md 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from banksim.errors import InputError
 from banksim.requests.kinds import LANES, SMALL
+from banksim.system.compiled_types import Integer
 
 DATA_PAGE, PLAIN, RLE, BYTES_APART = 0, 0, 3, 9
 TYPE, UNPACKED, PACKED, CHECKSUM, HEADER = 1, 2, 3, 4, 5
@@ -34,11 +35,18 @@ FIXED = {3: 1, 7: 8}
 DEEPEST = 8
 Read = Callable[[int, int], bytes | memoryview]
 """Gives bytes of a file: from where on, how many."""
-Join = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.uint32]], None]
+Join = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.uint32]], Integer]
 
 
-def addresses(read: Read, row_group: Any, column: int, most: int, verify: bool = True) -> npt.NDArray[np.uint32] | None:
-    """Addresses (n, 32) of a row group of at most `most` rows, None where its pages are of another form.
+class Addresses(NamedTuple):
+    """The addresses of requests, (n, 32), and bits that hold all those of each."""
+
+    all: npt.NDArray[np.uint32]
+    bits: int
+
+
+def addresses(read: Read, row_group: Any, column: int, most: int, verify: bool = True) -> Addresses | None:
+    """The addresses of a row group of at most `most` rows, None where its pages are of another form.
 
     `verify`: raise `InputError` for a page that has not the checksum that its header tells.
     """
@@ -57,17 +65,17 @@ def addresses(read: Read, row_group: Any, column: int, most: int, verify: bool =
     join: Join = put_together
     if rows > SMALL:
         from banksim.requests.columns import put_together as join
-    done = at = 0
+    done = at = bits = 0
     while at < len(data):
         try:
             page = Page(data, at)
         except (IndexError, ValueError):  # pyarrow may know such a header, or tells what is wrong with it
             return None
-        count = page.read(codec, verify, found[done:], join)
+        count, union = page.read(codec, verify, found[done:], join)
         if not count:
             return None
-        done, at = done + count, page.end
-    return found.reshape(rows, LANES) if done == len(found) else None
+        done, at, bits = done + count, page.end, bits | union
+    return Addresses(found.reshape(rows, LANES), bits) if done == len(found) else None
 
 
 class Page:
@@ -80,29 +88,29 @@ class Page:
         self.begin = self.at
         self.end = self.at + size if isinstance(size, int) and size > 0 else len(data) + 1
 
-    def read(self, codec: Any, verify: bool, into: npt.NDArray[np.uint32], join: Join) -> int:
+    def read(self, codec: Any, verify: bool, into: npt.NDArray[np.uint32], join: Join) -> tuple[int, int]:
         """Put the values of the page at the beginning of an array; `join` as `put_together`.
 
-        Returns how many they are; 0 if they are not lists of 32, one after the other, or too many.
+        Returns how many they are, and their bits; 0 if they are not lists of 32, one after the other, or too many.
         """
         header, size = self.header.get(HEADER), self.header.get(UNPACKED)
         if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or self.end > len(self.data):
-            return 0
+            return 0, 0
         count = header.get(VALUES)
         encoding = header.get(ENCODING)
         if encoding not in (PLAIN, BYTES_APART) or [header.get(field) for field in (ENDS, STARTS)] != [RLE, RLE]:
-            return 0
+            return 0, 0
         if not isinstance(count, int) or not 0 < count <= len(into) or count % LANES:
-            return 0
+            return 0, 0
         length = count // LANES * 4
         all_there = varint_of(count << 1) + b"\x01"
         head, values = 4 + length + 4 + len(all_there), 4 * count
         if size != head + values:
-            return 0
+            return 0, 0
         packed = self.data[self.begin : self.end]
         total = self.header.get(CHECKSUM) if verify else None
         if not isinstance(total, int | None):
-            return 0
+            return 0, 0
         if total is not None and total & 0xFFFFFFFF != crc32(packed):
             raise InputError("the checksum of a page of addresses is wrong: the file is damaged")
         body = codec.decompress(packed, size)
@@ -111,12 +119,11 @@ class Page:
         if (starts != LIST_OF_32).any() or others != length.to_bytes(4, "little") + len(all_there).to_bytes(
             4, "little"
         ) + all_there:
-            return 0
+            return 0, 0
         if encoding == PLAIN:
             into[:count] = np.frombuffer(body, np.uint32, count, head)
-        else:
-            join(np.frombuffer(body, np.uint8, 4 * count, head).reshape(4, count), into[:count])
-        return count
+            return count, int(np.bitwise_or.reduce(into[:count]))
+        return count, int(join(np.frombuffer(body, np.uint8, 4 * count, head).reshape(4, count), into[:count]))
 
     def struct(self, depth: int) -> dict[int, Any]:
         """The fields of a Thrift struct by number. `ValueError` or `IndexError` for what is none."""
@@ -163,9 +170,12 @@ class Page:
         return (number >> 1) ^ -(number & 1)
 
 
-def put_together(parts: npt.NDArray[np.uint8], into: npt.NDArray[np.uint32]) -> None:
-    """Numbers from their first bytes, their second ones …: (4, n). Compiled code for many is in requests/columns.py."""
+def put_together(parts: npt.NDArray[np.uint8], into: npt.NDArray[np.uint32]) -> int:
+    """Numbers from their first bytes, their second ones …: (4, n). Returns the union of their bits.
+
+    Compiled code for many is in requests/columns.py."""
     into.view(np.uint8).reshape(-1, 4)[:] = parts.T
+    return int(np.bitwise_or.reduce(into))
 
 
 def varint_of(number: int) -> bytes:

@@ -40,7 +40,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from banksim.errors import InputError
-from banksim.requests.kinds import LANES, OP_CODES, OPS
+from banksim.requests.kinds import FULL_MASK, LANES, OP_CODES, OPS
 from banksim.requests.trace import Site, Trace
 
 VERSION = 1
@@ -82,8 +82,11 @@ def op_names() -> pa.Array:
     )
 
 
-def trace_of(batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None) -> Trace:
-    """The trace that a batch holds, checked; `address` where it was read before. Without `sites` they have numbers.
+def trace_of(
+    batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[np.uint32] | None = None, bits: int = FULL_MASK
+) -> Trace:
+    """The trace that a batch holds, checked; `address` where it was read before, and the only bits that it has. Without
+    `sites` they have numbers.
 
     Raises `InputError` or pyarrow's errors for wrong types or values.
     """
@@ -99,7 +102,7 @@ def trace_of(batch: pa.RecordBatch, sites: Sequence[Site], address: npt.NDArray[
         if column.null_count:
             raise InputError(f"column {name} has nulls")
         columns[name] = READERS.get(name, integers_of)(name, column)
-    return Trace.from_arrays(**columns, sites=sites or numbered(columns["site"]))
+    return Trace.from_arrays(**columns, sites=sites or numbered(columns["site"]), bits=bits)
 
 
 def numbered(site: Any) -> tuple[Site, ...]:

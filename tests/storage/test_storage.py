@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,7 @@ from banksim.architectures.bank_rules import architecture
 from banksim.banks.pieces import judge_pieces
 from banksim.banks.replay import replay
 from banksim.errors import InputError
-from banksim.requests.kinds import OPS
+from banksim.requests.kinds import FULL_MASK, OPS
 from banksim.requests.trace import Trace, concatenated
 from banksim.storage import checksums, open_trace, parquet, parquet_pages, schema, write_trace
 from helpers.commands import err_of, out_of, refused
@@ -152,6 +152,22 @@ def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: Patch, sm
     monkeypatch.setattr(parquet_pages, "SMALL", small)
     monkeypatch.delattr(pq.ParquetFile, "iter_batches")
     assert same(whole(written), random_trace(1, 3500))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_an_address_at_no_multiple_of_the_width_is_found_in_our_own_pages(
+    tmp_path: Path, small_groups: None, monkeypatch: Patch, small: int
+) -> None:
+    monkeypatch.setattr(parquet_pages, "SMALL", small)
+    address = np.tile(np.arange(0, 128, 4, dtype=np.uint32), (1000, 1))
+    trace = Trace.from_arrays("ld", 4, FULL_MASK, address)
+    address[777, 5] ^= 2
+    for mask in (FULL_MASK, FULL_MASK ^ 1 << 5):
+        with write_trace(tmp_path / "t.parquet") as writer:
+            writer.write(replace(trace, address=address, mask=np.full(1000, mask, np.uint32)))
+        message = complaint(lambda: whole(tmp_path / "t.parquet"))
+        assert (message is None) == (mask != FULL_MASK)
+        assert message is None or "request 777, lane 5: address 22 is not a multiple of 4" in message
 
 
 @pytest.mark.parametrize(
