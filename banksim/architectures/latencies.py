@@ -28,6 +28,7 @@ ASSUMED = "assumed: nobody has shown it"
 BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/hardware/timing/asynchronous.npz"
 
 CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/data/hardware/timing/clusters.npz"
+REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
 class Figure(NamedTuple):
@@ -46,6 +47,19 @@ class Held(NamedTuple):
     all: int
     status: Status
     source: str
+
+
+class Crossing(NamedTuple):
+    """For how many hundredths of a cycle a request to another block's shared memory holds what it passes: the way of
+    the multiprocessor that asks for each sector of 32 bytes, or if that is more for each lane at one word; the way of
+    the one that is asked, and what all of a cluster share, as such and for each sector."""
+
+    sector: int
+    lane: int
+    asked: int
+    asked_sector: int
+    shared: int
+    shared_sector: int
 
 
 class Numbers(NamedTuple):
@@ -106,7 +120,10 @@ class Numbers(NamedTuple):
     bulk_out: int  # from when a copy out of shared memory has left on the way to the L2 until it is done
     product: int  # from the issue of a product of a group of warps until it begins, if the tensor cores are free
     remote: int  # from the service of a load from another block of the cluster until its data come
-    remote_sector: int  # hundredths of a cycle for which a sector of 32 bytes holds the way to other blocks
+    remote_sector: int  # hundredths of a cycle for which a sector of a copy holds the way to other blocks,
+    remote_ahead: int  # … how much earlier than it is free stores and reductions may leave,
+    remote_buffer: int  # … and how much earlier than those before them have crossed
+    remote_seen: int  # from a store's crossing until a fence behind it begins
     across: int  # how much later an arrival counts at an mbarrier of another block
     cluster: int  # from the last arrival at the barrier of a cluster until those that wait go on
     near: int  # from the issue of a copy between blocks of a cluster until it has come, but for its sectors
@@ -134,6 +151,8 @@ class Figures:
     """The fields of `Numbers`, and `l2_farthest`: how many cycles more than `l2` to the farthest multiprocessor."""
     clusters: dict[int, int]
     """How many clusters run at once, by their blocks, each of which has a multiprocessor to itself (CLUSTERS)."""
+    crossing: dict[str, Crossing]
+    """By what a request does to another block (CLUSTERS, lanes at one word REMOTE)."""
     held: dict[str, Held]
     """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
 
@@ -180,9 +199,25 @@ H200 = Figures(
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=166),
         **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),
-        **measured(CLUSTERS, remote=189, remote_sector=150, across=169, cluster=70, near=160),
+        **measured(
+            CLUSTERS,
+            remote=189,
+            remote_sector=150,
+            remote_ahead=100,
+            remote_buffer=650,
+            remote_seen=140,
+            across=169,
+            cluster=70,
+            near=160,
+        ),
     },
     clusters={2: 66, 4: 30, 8: 15, 16: 7},
+    crossing={
+        "load": Crossing(150, 0, 0, 38, 30, 22),
+        "store": Crossing(150, 0, 160, 0, 94, 28),
+        "add": Crossing(188, 400, 0, 150, 0, 78),
+        "swap": Crossing(372, 460, 0, 197, 0, 139),
+    },
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

@@ -26,9 +26,8 @@ LINE = 7
 """Bits of a place within its line."""
 WAYS = 8
 """Lines of a set of the L1: assumed."""
-IN, OUT, SHARE_IN, SHARE_OUT, ACROSS = range(5)
-"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes, its
-way to the other blocks of a cluster."""
+IN, OUT, SHARE_IN, SHARE_OUT = range(4)
+"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES = range(4)
 """What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word."""
 HELD = {
@@ -93,8 +92,8 @@ def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> Global
         lines=np.zeros(rows, np.int64),
         lanes=np.zeros(rows, np.int64),
         sets=sets,
-        held=np.zeros(ACROSS + 1, np.int64),
-        busy=np.zeros(ACROSS + 1, np.int64),
+        held=np.zeros(SHARE_OUT + 1, np.int64),
+        busy=np.zeros(SHARE_OUT + 1, np.int64),
         costs=costs,
     )
 

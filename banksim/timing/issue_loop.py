@@ -9,8 +9,7 @@ import numpy as np
 from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.llvm.groups import cluster_of
-from banksim.machine.state import Context, Memo
-from banksim.requests.kinds import BY_PLACES, OP_CODES
+from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
@@ -18,6 +17,7 @@ from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing import issue_table, shared_memory_path
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
+from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, Multiprocessor, ResidentWarp
@@ -28,27 +28,10 @@ from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
-TO_OTHERS = tuple(code for op, code in OP_CODES.items() if op.startswith("remote"))
-ATOMICS_OF_OTHERS = tuple(OP_CODES[op] for op in BY_PLACES)
 ENDED, AGAIN = range(2)
 """The answers of `simulate` where a block has ended, and where time is over."""
 TURN = 32
 """Cycles."""
-
-
-@inner
-def sectors_of(memo: Memo) -> Integer:
-    """How many sectors of 32 bytes a request touches, whose addresses and width its site remembers."""
-    n = 0
-    for lane in range(32):
-        if memo.mask >> np.uint32(lane) & np.uint32(1):
-            own = np.uint32(memo.phase + memo.relative[lane]) >> np.uint32(5)
-            new = True
-            for other in range(lane):
-                if memo.mask >> np.uint32(other) & np.uint32(1):
-                    new = new and own != np.uint32(memo.phase + memo.relative[other]) >> np.uint32(5)
-            n += new
-    return n
 
 
 @inlined
@@ -90,15 +73,17 @@ def request(
             cost = max(cost, parts)
         sm.served[0] += 1
         sm.served[1] += cost
-        if memo.op in ATOMICS_OF_OTHERS:
-            sm.served[3] += cost
     if not row.returns:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     path.sub_cores[sm.warps[w].core].next = t + row.apart
     path.requests[number].far = far
     if far == REMOTE:
-        path.requests[number].sectors = sectors_of(carray(pointer(context.asked), 1, _MEMO)[0])
+        asked = path.requests[number]
+        memo = carray(pointer(context.asked), 1, _MEMO)[0]
+        asked.own, asked.to, asked.asked, asked.shared = costs_of(path.between, memo)
+        if not parts:
+            path.between.posted[0] += asked.own
     path.requests[number].write, path.requests[number].read = row.write, row.read
     path.requests[number].fetches, path.requests[number].reads = row.fetches, t + f.reads + row.apart
     if row.copies and active:
@@ -214,6 +199,8 @@ def issue(
         settle(waiting, w, row.write, done)
         settle(waiting, w, row.read, done)
         waiting.wake[w] = warp.ready
+    if row.kind == FENCE and row.more:
+        warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
     over = False
     if row.behind and active:
         over = act(sm, path, waiting, f, w, t, named)
@@ -331,7 +318,9 @@ def run(each: Integers, step: Integer) -> Integer:
             first, issued = min(first, clock[CYCLE]), issued - clock[ISSUED]
         following: Integer = NEVER
         ended = False
-        for n in range(count):
+        begins = first // TURN  # another one is the first to ask each time
+        for k in range(count):
+            n = (begins + k) % count
             sm, path, waiting = at(Multiprocessor, each[n, 0]), at(Path, each[n, 1]), at(Waiting, each[n, 2])
             f = carray(pointer(each[n, 3]), 1, NUMBERS)[0]
             sm.clock[CYCLE] = first

@@ -110,8 +110,7 @@ class Multiprocessor(NamedTuple):
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
-    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies,
-    # transactions of atomics on other blocks' shared memory
+    served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction
     classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED …)
     clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …

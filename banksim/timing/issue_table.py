@@ -71,6 +71,7 @@ _TABLE = {
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
     "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, more=10),
     "SYNCS": Unit(SYSTEM, 3, 37),
+    "UIADD3 UIMAD UISETP ULEA ULOP3 UPLOP3 UPRMT USEL USGXT USHF": Unit(UNIFORM, 2),
     "R2UR": Unit(UNIFORM, 2, 12),
     "CS2R": Unit(UNIFORM, 6),
     "CS2R.32": Unit(ALU, 2),

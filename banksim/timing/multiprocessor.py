@@ -23,8 +23,9 @@ from banksim.machine.llvm.worker import ClusterMemory, Worker, bank_rules
 from banksim.system.bundles import Words
 from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
+from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.global_memory import ACROSS, costs_of
+from banksim.timing.global_memory import costs_of
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
@@ -35,9 +36,8 @@ class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; cycles that global memory `beyond` the L1 was busy, and the way `across` to other blocks;
-    cycles of warps that rest on `assumed` latencies; `passes` of atomics on other blocks' shared memory; the `workers`
-    that hold what was counted; `stop` if it ended early. Of several multiprocessors, what the busiest was, or sums of
-    all."""
+    cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
+    early. Of several multiprocessors, what the busiest was, or sums of all."""
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]
@@ -49,7 +49,6 @@ class Simulated:
     beyond: int
     across: int
     assumed: int
-    passes: int
     seconds: float
     workers: list[Worker]
     stop: Stop | None
@@ -91,7 +90,10 @@ class One:
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
-        self.path = shared_memory_path.new_path(l1_bytes(launch, places), costs_of(figures, active))
+        between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
+        self.path: shared_memory_path.Path = shared_memory_path.new_path(
+            l1_bytes(launch, places), costs_of(figures, active), between
+        )
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
@@ -109,7 +111,7 @@ class One:
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
-            served=np.zeros(4, np.int64),
+            served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, 1 << 60]),
@@ -235,9 +237,8 @@ class Simulation:
             requests=sum(int(sm.served[0]) for sm in every),
             transactions=max(int(sm.served[1]) for sm in every),
             assumed=sum(int(sm.served[2]) for sm in every),
-            passes=sum(int(sm.served[3]) for sm in every),
-            beyond=max(int(one.path.memory.busy[:ACROSS].max()) for one in self.each) // 100,
-            across=max(int(one.path.memory.busy[ACROSS]) for one in self.each) // 100,
+            beyond=max(int(one.path.memory.busy.max()) for one in self.each) // 100,
+            across=max(int(one.path.between.busy[0]) for one in self.each) // 100,
             seconds=time.perf_counter() - began,
             workers=[worker for one in self.each for worker in one.workers],
             stop=stop,

@@ -17,13 +17,12 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
 from banksim.timing.asynchronous import Behind, arrived, new_behind, served
+from banksim.timing.between_blocks import Between, cross, may_leave, new_between
 from banksim.timing.global_memory import (
-    ACROSS,
     NEAR,
     REMOTE,
     GlobalMemory,
     has_room,
-    held,
     leaves,
     new_memory,
     no_costs,
@@ -50,7 +49,10 @@ REQUEST = np.dtype(
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
         ("far", "i8"),  # what it does to global memory
         ("copies", "i8"),  # whether it is an asynchronous copy
-        ("sectors", "i8"),  # of other blocks' shared memory, that it touches
+        ("own", "i8"),  # of one to another block: what it holds of its multiprocessor's way,
+        ("to", "i8"),  # … the rank that it asks,
+        ("asked", "i8"),  # … what it holds of that one's way,
+        ("shared", "i8"),  # … and of what all of the cluster share (between_blocks.costs_of)
     ]
 )
 SUB_CORE = np.dtype(
@@ -90,6 +92,7 @@ class Path(NamedTuple):
     order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
     one: npt.NDArray[np.void]
     memory: GlobalMemory
+    between: Between
 
 
 @bundle
@@ -107,8 +110,9 @@ class Waiting(NamedTuple):
     behind: Behind  # what else they can wait for
 
 
-def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> Path:
-    """An empty path; of the L1 cache behind it and what the ways to the L2 are held for, see `global_memory`."""
+def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None, between: Between | None = None) -> Path:
+    """An empty path; of the L1 cache behind it and what the ways to the L2 are held for, see `global_memory`; of those
+    to other blocks, `between_blocks`."""
     sub_cores = np.zeros(SUB_CORES, SUB_CORE)
     sub_cores["next"] = sub_cores["granted"] = LONG_AGO
     sub_cores["last"] = -1
@@ -128,6 +132,7 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None) -> P
         order=np.arange(SUB_CORES),
         one=one,
         memory=new_memory(REQUESTS, l1_bytes, no_costs() if costs is None else costs),
+        between=between or new_between(),
     )
 
 
@@ -179,7 +184,9 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         path.slots[slot] = -1
         comes = t
         if request.far == REMOTE:
-            comes = held(path.memory, ACROSS, request.sectors * f.remote_sector, t) + f.remote
+            if not request.parts:
+                path.between.posted[0] -= request.own
+            comes = cross(path.between, request.own, request.to, request.asked, request.shared, t) + f.remote
         elif request.far != NEAR:
             comes = reach(path.memory, f, row, request.far, t)
         if request.parts:
@@ -203,6 +210,8 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         request = path.requests[row]
         if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
             if leaves(request.far) and not has_room(path.memory, f, t):
+                continue
+            if request.far == REMOTE and not request.parts and not may_leave(path.between, f, t):
                 continue
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost

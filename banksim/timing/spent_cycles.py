@@ -81,8 +81,6 @@ class Cycles:
     global_latency   what a load from global memory was assumed to take beyond one from shared memory; None: what the
                      model of the caches says
     waited_assumed   cycles that warps waited for memory whose latency is assumed
-    passes_assumed   of atomics and st.async to other blocks' shared memory: each is assumed to take as long as a
-                     transaction, and their sectors as long as those of loads
     """
 
     figures: Figures
@@ -95,7 +93,6 @@ class Cycles:
     warp_instructions: int
     global_latency: int | None
     waited_assumed: int
-    passes_assumed: int
 
     @property
     def conflict(self) -> int:

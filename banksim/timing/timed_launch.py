@@ -120,7 +120,6 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         figures=known,
         global_latency=timing.global_latency,
         waited_assumed=outcome.assumed,
-        passes_assumed=outcome.passes,
         instructions=tuple(instructions),
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,

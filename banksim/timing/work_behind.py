@@ -10,7 +10,8 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing import asynchronous
 from banksim.timing.asynchronous import COPIES, PRODUCTS, belongs, commit, contribute
-from banksim.timing.global_memory import ACROSS, OUT, PAST, SECTORS, STORED, fetch, held
+from banksim.timing.between_blocks import leave
+from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch, held
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.shared_memory_path import Path, Waiting
@@ -50,9 +51,7 @@ def gone(path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> In
 @inlined
 def crossed(path: Path, f: Numbers, size: Integer, t: Integer) -> Integer:
     """When a copy of so many bytes from shared memory into that of a block of the cluster has come."""
-    cost = size // SECTOR * f.remote_sector
-    path.memory.busy[ACROSS] += cost
-    return held(path.memory, ACROSS, cost, t) + f.near
+    return leave(path.between, size // SECTOR * f.remote_sector, t) + f.near
 
 
 @inlined

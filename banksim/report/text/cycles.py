@@ -86,16 +86,16 @@ def table(cycles: Cycles, width: int) -> list[Text]:
             style = HOT if head[1] == "conflicts" else ""
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
     lines = fitted(labels, columns, width)
-    if cycles.spent.memory or cycles.passes_assumed:
-        lines += fold(Text(f"assumed: {assumption(cycles)}", QUIET), width)
+    if assumed := assumption(cycles):
+        lines += fold(Text(f"assumed: {assumed}", QUIET), width)
     return lines
 
 
 def assumption(cycles: Cycles) -> str:
-    """What was assumed, and not measured: of global memory, and of atomics on other blocks' shared memory."""
+    """What was assumed, and not measured: of global memory, and of the ways between blocks."""
     found = [of_global_memory(cycles)] if cycles.spent.memory else []
-    if cycles.passes_assumed:
-        found.append("atomics on other blocks' shared memory hold the way there as loads do: too short")
+    if cycles.resources["other blocks"]:
+        found.append("clusters do not slow each other's ways to other blocks' shared memory")
     return "; ".join(found)
 
 
