@@ -79,7 +79,7 @@ class CountedLaunch:
 class Unseen:
     """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed but they
     still use; `read_at_once`: those of malloc's heap, and of the variables of modules, from which every launch copies
-    its constants; `undecided`: kernels for whose launches classes cannot tell all; `small`: launches that are next to
+    its constants; `undecided`: launches of which classes cannot tell all; `small`: launches that are next to
     no work, and the seconds that they took."""
 
     memory: ProgramMemory
@@ -87,7 +87,7 @@ class Unseen:
     waiting: list[CountedLaunch] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     read_at_once: set[int] = field(default_factory=lambda: {HEAP_SLOT})
-    undecided: set[Kernel] = field(default_factory=set)
+    undecided: set[Shape] = field(default_factory=set)
     small: dict[Shape, float] = field(default_factory=dict)
     known: OrderedDict[Key, CountedLaunch] = field(default_factory=OrderedDict)
 
@@ -146,7 +146,7 @@ class Unseen:
 
     def counted(self, launch: Launch, rules: Rules, options: Options) -> CountedLaunch | None:
         """What a launch that may wait counts."""
-        if launch.blocks < LEAST_BLOCKS or not launch.apart or launch.kernel in self.undecided:
+        if launch.blocks < LEAST_BLOCKS or not launch.apart or shape_of(launch) in self.undecided:
             return None
         if self.small.get(shape_of(launch), SLOW) < SLOW:
             return None
@@ -175,7 +175,7 @@ class Unseen:
         if not isinstance(found, counting.Counted) or found.counts.stop:
             if isinstance(found, counting.Counted) and found.counts.stop and found.counts.stop.code == INTERRUPTED:
                 raise KeyboardInterrupt
-            self.undecided.add(launch.kernel)
+            self.undecided.add(shape_of(launch))
             return None
         compile_for(launch)  # refuses what executing it would refuse
         return CountedLaunch(launch, places, run_of(launch, rules, [(found.compiled, found.counts)]), found.touched)
