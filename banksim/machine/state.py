@@ -95,6 +95,8 @@ class Memo(Protocol):
     op: I8
     width: I8
     parts: I4  # of the request, as the time model counts them
+    room: U4  # of a load that moves by halves (llvm/shifted_loads.py): at how many first addresses it fits,
+    second: U4  # and how far its upper lanes' half lies behind
     relative: Annotated[Integers, "u4", LANES]
 
 

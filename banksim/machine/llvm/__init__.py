@@ -11,6 +11,7 @@ memory.py             loads and stores: which memory, and whether they are withi
 memory_call.py        what the parts of a memory function share
 data_movement.py      how the data of loads and stores move
 shared_requests.py    requests to shared memory: judged, traced, checked for races
+shifted_loads.py      loads of shared memory that are an earlier one of their block, moved
 even_requests.py      global accesses of lanes at even distances, at once
 far_requests.py       requests to global and local memory, noted for the time model
 buffers.py            the buffer that an address lies in

@@ -265,7 +265,7 @@ def supply(names: Iterable[str]) -> None:
 def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool, how: int = WELL) -> Built:
     progress = TranslationProgress(kernel.plain_name, len(kernel.instructions))
     shown = sys.stderr is not None and sys.stderr.isatty()
-    out = translate(kernel, traced, stepwise, watched, clustered, progress if shown else None)
+    out = translate(kernel, traced, stepwise, watched, clustered, progress if shown else None, how == QUICKLY)
     if shown:
         progress(len(kernel.instructions) - progress.done)
         progress(0)

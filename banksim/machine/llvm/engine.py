@@ -18,6 +18,8 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.routines import Routines
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
+from banksim.machine.llvm.shared_requests import STEPS
+from banksim.machine.llvm.shifted_loads import ShiftedLoads, Terms
 from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
 from banksim.machine.operations.loads_and_stores import request
@@ -57,8 +59,10 @@ def register_at(e: Emitter, warp: ir.Value, register: Register) -> ir.Value:
 class LLVMEngine(Routines):
     """Translates operations into the function that `emit` builds."""
 
-    def __init__(self, emit: Emitter, memory: MemoryFunctions, stepwise: bool) -> None:
+    def __init__(self, emit: Emitter, memory: MemoryFunctions, stepwise: bool, shifts: bool) -> None:
+        """`shifts`: whether loads are looked for that `ShiftedLoads` knows."""
         super().__init__(emit)
+        self.shifts = shifts and memory.shifts
         self.memory = memory
         self.stepwise = stepwise
         self.cache: dict[Register, Value] = {}
@@ -70,11 +74,16 @@ class LLVMEngine(Routines):
         self.crosses_lanes = False
         """Whether code reads registers of lanes that do not execute it."""
         self.kernel: Kernel
+        self.loads: ShiftedLoads
+        self.terms: dict[str, tuple[Terms, int]] = {}
+        """What the addresses of the block are made of."""
 
     def begin_block(self, active: ir.Value) -> None:
         self.active_mask = active
         self.guard = None
         self.cache, self.pairs, self.uses, self.defines = {}, {}, set(), set()
+        self.terms, self.loads = {}, ShiftedLoads(self.e, self.memory)
+        self.memos = self.e.get(self.context, CONTEXT, "memos", as_type=POINTER)
 
     # ---- registers
     def where_is(self, register: Register) -> ir.Value:
@@ -253,6 +262,7 @@ class LLVMEngine(Routines):
     # ---- memory
     def address(self, o: Operand, wide: bool) -> Value:
         total, distance = self.const(0, 64 if wide else 32), 0
+        terms: list[tuple[str, int]] = []
         for part in o.parts:
             if part.kind in ("imm", "float"):
                 distance += part.number - (1 << 32) if part.number >> 31 else part.number
@@ -260,7 +270,10 @@ class LLVMEngine(Routines):
                 v = self.term(part, wide)
                 scale = next((int(m[1:]) for m in part.modifiers if m[0] == "X" and m[1:].isdigit()), 1)
                 total = v * scale + total if scale > 1 else v + total
-        return self.moved(total, distance) if distance else total
+                terms.append((v.ir.text, scale))
+        whole = self.moved(total, distance) if distance else total
+        self.terms[whole.ir.text] = tuple(terms), distance
+        return whole
 
     def moved(self, address: Value, distance: int) -> Value:
         """An address so many bytes further, of 64 bits word by word: memory functions take each by itself."""
@@ -285,16 +298,26 @@ class LLVMEngine(Routines):
     def memo(self, i: Instruction, op: str, width: int) -> ir.Value:
         number = len(self.sites)
         self.sites.append((i, op, width))
-        return self.e.at(self.e.get(self.context, CONTEXT, "memos", as_type=POINTER), MEMO.itemsize * number)
+        apart = self.at is not None  # from the block, in whose function `memos` is
+        memos = self.e.get(self.context, CONTEXT, "memos", as_type=POINTER) if apart else self.memos
+        return self.e.at(memos, MEMO.itemsize * number)
 
     def fetch(self, a: Access) -> tuple[Value, ...]:
         if a.space == "const":
             return (self.load_constant(a.bank, a.address, a.width, a.signed),)
-        return self.words_read(a, self.access(a))
+        arguments, terms = self.access(a), self.terms.get(a.address.ir.text)
+        shared = self.shifts and a.space == "shared" and a.width in STEPS
+        if not shared or terms is None or any(one is not None for one in (a.lanes, self.guard, self.at)):
+            return self.words_read(a, arguments)
+        return self.loads.load(arguments, *terms, a.width, self.called)
 
     def words_read(self, a: Access, arguments: Sequence[ir.Value]) -> tuple[Value, ...]:
-        result = self.e.b.call(self.memory.load(a.space, a.width, a.signed), arguments)
-        return (self.new("u", 32, LANES, result),) if a.width <= 4 else self.results(a.width // 4)
+        return self.called(self.memory.load(a.space, a.width, a.signed), arguments, a.width)
+
+    def called(self, function: ir.Function, arguments: Sequence[ir.Value], width: int) -> tuple[Value, ...]:
+        """The words that a memory function gives of so many bytes a lane."""
+        result = self.e.b.call(function, arguments)
+        return (self.new("u", 32, LANES, result),) if width <= 4 else self.results(width // 4)
 
     def put(
         self, a: Access, words: Sequence[Value], other: tuple[Value, str] | None = None, source: Value | None = None

@@ -54,6 +54,7 @@ class MemoryFunctions:
         self.shared_start, self.layout = shared_start(kernel), layout_of(kernel)
         self.passes_in_shared = passes_in_shared(kernel)
         self.traced, self.stepwise, self.watched, self.clustered = ways = traced, stepwise, watched, clustered
+        self.shifts = not any(ways)
         self.kind = *ways, self.shared_start, self.layout, self.passes_in_shared
 
     # ---- the functions that the engine calls
@@ -370,7 +371,9 @@ class MemoryFunctions:
             asked = offsets if source is None else b.or_(offsets, source)
             leader = first if source is None else b.extract_element(asked, lane)
             seen = shared_requests.seen_by_rules(e, a, space, copied=source is not None)
-            shared_requests.ask(e, a, asked, leader, seen, self.stepwise)
+            with shared_requests.asked(e, a, asked, leader, seen, self.stepwise):
+                if self.shifts and space == "shared" and use == READ and width in shared_requests.STEPS:
+                    shared_requests.remember(e, a, offsets, first, width, b.sub(size, INT[64](start + width)))
             if self.traced:
                 shared_requests.write_down(e, a, asked)
         if self.watched and space in SHARED:

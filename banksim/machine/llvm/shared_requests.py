@@ -1,19 +1,29 @@
 """A request to shared memory, as code of the kernel: judged, written to the trace, shown to the race check."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from banksim.machine.llvm import ir
+from banksim.machine.llvm.data_movement import HALF
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory_call import MemoryCall
 from banksim.machine.llvm.scratch import ADDRESSES, ROW, STORED
-from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, splat
+from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, splat, vector
 from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
 from banksim.requests.copies import LINE
 from banksim.requests.kinds import DESTINATION, FULL_MASK
 
+STEPS = {4: 4, 8: 0, 16: 0}
+"""Of loads of so many bytes a lane: how far apart the lanes of a half must lie."""
 
-def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, seen: ir.Value, stepwise: bool) -> None:
-    """Judge a request to shared memory. Each site remembers its last request: one with the same mask, and addresses
-    that differ by a common shift that no bank rule sees, costs the same: one that leaves the bits `seen` of the first
-    address as they are."""
+
+@contextmanager
+def asked(
+    e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, seen: ir.Value, stepwise: bool
+) -> Iterator[None]:
+    """Judge a request to shared memory, and build what else is done with a new one. Each site remembers its last
+    request: one with the same mask, and addresses that differ by a common shift that no bank rule sees, costs the same:
+    one that leaves the bits `seen` of the first address as they are."""
     b = e.b
     relative = b.sub(offsets, splat(b, first))
     phase = b.and_(first, seen)
@@ -27,9 +37,25 @@ def ask(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, seen: ir.
         e.set(a.memo, MEMO, "mask", a.mask)
         e.set(a.memo, MEMO, "phase", phase)
         e.set(a.memo, MEMO, "relative", relative)
+        yield
     e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
     if stepwise:
         e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
+
+
+def remember(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int, limit: ir.Value) -> None:
+    """Note of a new request where loads that are shifted against it are; `limit`: the last place of one lane."""
+    b = e.b
+    second = b.sub(b.extract_element(offsets, INT[32](HALF)), first)
+    steps = [STEPS[width] * lane for lane in range(HALF)]
+    upper = b.select(vector([0] * HALF + [1] * HALF, 1), splat(b, second), ir.Constant(WORDS, None))
+    expected = b.add(b.add(splat(b, first), upper), vector(steps * 2))
+    even = e.everywhere(b.icmp_unsigned("==", offsets, expected), INT[32](0))
+    even = b.and_(even, b.icmp_signed("==", a.mask, INT[32](-1)))
+    room = b.sub(limit, b.add(b.zext(second, INT[64]), INT[64](steps[-1] - 1)))
+    fits = b.and_(even, b.icmp_signed(">", room, INT[64](0)))
+    e.set(a.memo, MEMO, "second", second)
+    e.set(a.memo, MEMO, "room", b.select(fits, b.trunc(room, INT[32]), INT[32](0)))
 
 
 def seen_by_rules(e: Emitter, a: MemoryCall, space: str, copied: bool) -> ir.Value:

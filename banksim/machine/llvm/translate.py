@@ -60,13 +60,15 @@ class Body(NamedTuple):
 class Translator(Sections):
     """Builds the function of one kernel."""
 
-    def __init__(self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool) -> None:
+    def __init__(
+        self, kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered: bool, quickly: bool = False
+    ) -> None:
         self.kernel = kernel
         self.stepwise, self.watched = stepwise, watched
         self.module = ir.Module()
         self.e = Emitter(self.module)
         memory = MemoryFunctions(self.e, traced, stepwise, watched, kernel, clustered)
-        self.x = LLVMEngine(self.e, memory, stepwise)
+        self.x = LLVMEngine(self.e, memory, stepwise, shifts=not quickly)
         self.x.registers = kernel.register_limit
         self.x.kernel = kernel
         self.out = Translation(self.module)
@@ -277,16 +279,17 @@ def translate(
     watched: bool = False,
     clustered: bool = False,
     progress: Callable[[int], object] | None = None,
+    quickly: bool = False,
 ) -> Translation:
     """The kernel as an LLVM module; if `traced`, one that writes every request down; if `stepwise`, one that answers
     after each instruction; if `watched`, one that calls `races.watched_requests` before every access to shared memory,
     and at what orders them; if `clustered`, for blocks that reach into each other's shared memory. `progress` is told
-    of every few instructions that are done.
+    of every few instructions that are done; `quickly`: to code that is compiled sooner, and runs longer.
 
     Raises `UnsupportedError` naming the instruction that is not known.
     """
     check(kernel)
-    translator = Translator(kernel, traced, stepwise, watched, clustered)
+    translator = Translator(kernel, traced, stepwise, watched, clustered, quickly)
     out = translator.translate(progress)
     out.sites = [(i.pc, op, width) for i, op, width in translator.x.sites]
     return out
