@@ -50,6 +50,11 @@ def numba_cuda() -> object:
     return cuda
 
 
+def for_gpus(config: Any) -> None:
+    """Have numba.cuda be imported as it is for GPUs: `config` is numba.core.config, which numba-cuda shares."""
+    config.ENABLE_CUDASIM = 0
+
+
 def capability(arch: str) -> tuple[int, int]:
     """(9, 0) of sm_90."""
     number = re.fullmatch(r"sm_(\d+)[af]?", arch)

@@ -27,23 +27,30 @@ def changed(changes: Mapping[str, Change]) -> Iterator[None]:
 
 
 class Changed(importlib.abc.MetaPathFinder):
-    """Finds the modules that are changed, by their names, as the other finders find them. It stands before those."""
+    """Finds the modules that are changed, by their names, as the other finders find them. It stands before those.
+    One of them, numba-cuda's, asks all finders itself, and so this one again: `asked` is what it looks for by then."""
 
     def __init__(self, changes: Mapping[str, Change]) -> None:
         self.changes = changes
+        self.asked: set[str] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         change = self.changes.get(name)
-        if change is None:
+        if change is None or name in self.asked:
             return None
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = functools.partial(executed, spec.loader.exec_module, change)  # type: ignore
-                return spec
-        return None
+        self.asked.add(name)
+        try:
+            for finder in sys.meta_path:
+                spec = None if finder is self else finder.find_spec(name, path, target)
+                if spec is not None and spec.loader is not None:
+                    execute = functools.partial(executed, spec.loader.exec_module, change)
+                    spec.loader.exec_module = execute  # type: ignore[method-assign]
+                    return spec
+            return None
+        finally:
+            self.asked.discard(name)
 
 
 def executed(execute: Callable[[ModuleType], None], change: Change, module: ModuleType) -> None:

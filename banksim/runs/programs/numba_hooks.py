@@ -8,7 +8,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn, SupportsInt
@@ -17,7 +17,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Dispatcher, ForAll, LaunchConfiguration, Manager, Signature, Types
-from banksim.kernels.compilers.numba_without_gpu import module, numba_cuda, replaced
+from banksim.kernels.compilers.numba_without_gpu import for_gpus, module, numba_cuda, replaced
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import field_bytes
@@ -25,6 +25,7 @@ from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
 from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
+from banksim.runs.programs.changed_modules import changed
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
@@ -188,11 +189,35 @@ def simulated(
     choice: Choice | None = None,
 ) -> Iterator[Launches]:
     """Within, numba.cuda runs without a GPU, in all threads. What is launched is executed as `options` say, and
-    counted; `requests` gets every request. InputError if numba-cuda is missing or its simulator."""
-    cuda = numba_cuda()
+    counted; `requests` gets every request. InputError, when numba.cuda is imported, if numba-cuda is missing or its
+    simulator."""
     options = options or Options()
     launches = Launches(rules, options.checks, choice)
     host = SimulatedGPU(launches, options, progress, requests)
+    with ExitStack() as stack:
+
+        def numba(_: ModuleType) -> None:
+            stack.enter_context(simulated_numba(host))
+
+        def bindings(driver: ModuleType) -> None:
+            stack.enter_context(replaced(driver, "load_nvidia_dynamic_lib", driver_of_no_device))
+
+        changes = {"numba.cuda": numba, "cuda.bindings._internal.driver": bindings}
+        if "numba.cuda" not in sys.modules:
+            changes["numba.core.config"] = for_gpus
+        stack.enter_context(changed(changes))
+        for other in (simulated_triton, simulated_warp):
+            stack.enter_context(other(launches.rules, launches.code, host.run))
+        try:
+            yield launches
+        finally:
+            launches.time_was_asked = host.driver.time_was_asked
+
+
+@contextmanager
+def simulated_numba(host: SimulatedGPU) -> Iterator[None]:
+    """Within, numba.cuda, which is imported, has `host` under it."""
+    cuda = numba_cuda()
     inside, devices = module("numba.cuda.cudadrv.driver"), module("numba.cuda.cudadrv.devices")
     dispatcher, api = module("numba.cuda.dispatcher"), module("numba.cuda.api")
     kind, runtime = dispatcher.CUDADispatcher, devices._Runtime()
@@ -203,9 +228,7 @@ def simulated(
             stack.enter_context(replaced(owner, name, value))
 
         stack.enter_context(simulated_driver(inside.driver, host.driver))
-        with suppress(ImportError):  # older ones look for it elsewhere
-            replace(module("cuda.bindings._internal.driver"), "load_nvidia_dynamic_lib", driver_of_no_device)
-        replace(inside, "ExperimentalDevice", partial(experimental_device, launches.code))
+        replace(inside, "ExperimentalDevice", partial(experimental_device, host.launches.code))
         replace(inside, "get_cuda_native_handle", int)
         replace(inside, "_to_core_stream", lambda stream: checked_stream(inside, stream))
         for name in ("_alloc_finalizer", "_hostalloc_finalizer", "_pin_finalizer"):
@@ -219,12 +242,7 @@ def simulated(
         replace(kind, "call", lambda self, args, config: host.call(self, args, config))
         replace(kind, "compile", lambda self, sig: host.compile(self, sig))
         replace(dispatcher.ForAll, "_compute_thread_per_block", lambda self, made: host.threads_per_block(self, made))
-        for other in (simulated_triton, simulated_warp):
-            stack.enter_context(other(launches.rules, launches.code, host.run))
-        try:
-            yield launches
-        finally:
-            launches.time_was_asked = host.driver.time_was_asked
+        yield
 
 
 @contextmanager

@@ -1,0 +1,37 @@
+"""Modules of other packages that are changed when they are imported."""
+
+import importlib
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+from banksim.runs.programs.changed_modules import changed
+from helpers.fixtures import Patch
+
+
+class Asking(MetaPathFinder):
+    """A finder that asks all others, as that of numba-cuda does."""
+
+    asked = False
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        if name != "changed_once" or self.asked:
+            return None
+        self.asked = True
+        found = (finder.find_spec(name, None) for finder in sys.meta_path)
+        return next(filter(None, found))
+
+
+def test_a_module_is_changed_once_though_finders_ask_each_other(tmp_path: Path, monkeypatch: Patch) -> None:
+    (tmp_path / "changed_once.py").write_text("number = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [Asking(), *sys.meta_path])
+
+    def change(module: ModuleType) -> None:
+        module.number += 1
+
+    with changed({"changed_once": change}):
+        assert importlib.import_module("changed_once").number == 2
+    del sys.modules["changed_once"]
