@@ -9,6 +9,7 @@ contexts.py         … with what it looks up found once
 lowering.py         … to less LLVM code
 bundles.py          … arrays that compiled code passes together
 native_code.py      machine code that is ready, without numba
+llvm_compiler.py    LLVM's compiler, in this process and in another
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
 apart.py            a call in a process of its own

@@ -7,7 +7,7 @@ import numpy as np
 import banksim
 from banksim.kernels import cubin
 from banksim.machine.llvm.compile import compile_kernel
-from banksim.machine.llvm.objects import routine
+from banksim.machine.llvm.objects import ROUTINES
 from helpers.places import KERNELS, TRITON
 
 CUBIN, PTX = TRITON / "transpose.cubin", KERNELS / "plain.ptx"
@@ -17,7 +17,7 @@ def forget() -> None:
     """Drop what this process knows of kernels."""
     cubin._decode.cache_clear()
     compile_kernel.cache_clear()
-    routine.cache_clear()
+    ROUTINES.clear()
 
 
 def run() -> tuple[Any, ...]:

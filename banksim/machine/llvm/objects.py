@@ -1,19 +1,18 @@
 """From LLVM modules to object code of this computer. Routines are objects of their own, kept for all the kernels that
-share them: compiling those anew would take longer than the rest of most kernels.
+share them: compiling those anew would take longer than the rest of most kernels. A long kernel is several objects, so
+that they can be compiled at once.
 """
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-
-import llvmlite.binding as llvm
 
 import banksim.system.cache
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import APART, MOVES
-from banksim.system.ending import interruptible
-from banksim.system.native_code import WELL, prepare_llvm, target_machine
+from banksim.system.llvm_compiler import Code, all_compiled
+from banksim.system.native_code import WELL, prepare_llvm
 
 TRANSLATING = ("requests", "architectures", "kernels", "machine", "classes")
 """The rooms whose code decides what a kernel is translated to."""
@@ -23,6 +22,11 @@ QUICKLY = 0
 time, but runs up to a fifth longer. Nor does it make the code smaller first."""
 LONG = 860_000
 """Characters of a kernel's own code from which it is compiled quickly: some 1,200 instructions."""
+PIECE = 8_000
+"""Lines from which code of a kernel is an object of its own."""
+MOST_KEPT = 1024
+ROUTINES: dict[str, bytes] = {}
+"""Object code of up to `MOST_KEPT` routines that this process has had, by their texts."""
 
 
 @cache
@@ -33,11 +37,31 @@ def engine_version() -> str:
 
 def objects(module: ir.Module, how: int = WELL) -> list[bytes]:
     """The object code of a module: that of its routines one by one, and of the rest."""
-    prepare_llvm()
     functions = [function for function in module.functions.values() if not function.is_declaration]
-    apart = [function for function in functions if APART in function.attributes]
+    apart = [text(module, [function]) for function in functions if APART in function.attributes]
     rest = [function for function in functions if APART not in function.attributes]
-    return [routine(text(module, [function])) for function in apart] + [kernel(text(module, rest), how)]
+    known = {one: code for one in apart if (code := known_routine(one))}
+    missing = [one for one in apart if one not in known]
+    own = kernel([text(module, one) for one in pieces(rest)], how)
+    made = all_compiled([*(Code(one, WELL) for one in missing), *own])
+    for one, code in zip(missing, made, strict=False):
+        banksim.system.cache.put(key_of(one), code)
+        keep(one, code)
+        known[one] = code
+    return [known[one] for one in apart] + made[len(missing) :]
+
+
+def pieces(functions: Sequence[ir.Function]) -> list[list[ir.Function]]:
+    """The functions in runs that are long enough to be objects of their own."""
+    runs: list[list[ir.Function]] = [[]]
+    size = 0
+    for function in functions:
+        if size >= PIECE:
+            runs.append([])
+            size = 0
+        runs[-1].append(function)
+        size += sum(len(block.lines) for block in function.blocks)
+    return runs
 
 
 def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
@@ -50,41 +74,25 @@ def text(module: ir.Module, functions: Sequence[ir.Function]) -> str:
     return "\n".join([*outside, bodies, ir.WEIGHTS])
 
 
-@lru_cache(maxsize=1024)
-def routine(text: str) -> bytes:
-    """The object code of a routine: from the user's cache if any kernel had it before."""
-    key = banksim.system.cache.key("routine", engine_version(), prepare_llvm(), text)
-    code = banksim.system.cache.get(key)
-    if code is None:
-        code = compiled(text, WELL)
-        banksim.system.cache.put(key, code)
-    return code
+def key_of(routine: str) -> str:
+    """The name of a routine's object code in the user's cache."""
+    return banksim.system.cache.key("routine", engine_version(), prepare_llvm(), routine)
 
 
-def kernel(text: str, how: int = WELL) -> bytes:
-    """The code of a kernel itself."""
-    return compiled(text, QUICKLY if len(text) > LONG else how, smaller=how == WELL)
+def known_routine(routine: str) -> bytes | None:
+    """The object code of a routine, if any kernel had it before."""
+    if routine not in ROUTINES and (code := banksim.system.cache.get(key_of(routine))) is not None:
+        keep(routine, code)
+    return ROUTINES.get(routine)
 
 
-def compiled(text: str, how: int, smaller: bool = True) -> bytes:
-    def work() -> bytes:
-        machine = target_machine(how)
-        return bytes(machine.emit_object(optimised(text, machine, smaller)))
-
-    return interruptible(work)
+def keep(routine: str, code: bytes) -> None:
+    if len(ROUTINES) == MOST_KEPT:
+        ROUTINES.clear()
+    ROUTINES[routine] = code
 
 
-def optimised(text: str, machine: llvm.TargetMachine, smaller: bool = True) -> llvm.ModuleRef:
-    """A module as LLVM is to compile it, its code made `smaller` or as it is. LLVM's own pipelines take seven times as
-    long as these passes, and the code is slower: they see one loop around all of it, which the scheduler is, and keep
-    in registers the address of every field that it uses."""
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_process_triple()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    if smaller:
-        passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    return module
+def kernel(texts: Sequence[str], how: int = WELL) -> list[Code]:
+    """How the code of a kernel itself is to be compiled."""
+    quickly = sum(map(len, texts)) > LONG
+    return [Code(one, QUICKLY if quickly else how, smaller=how == WELL) for one in texts]

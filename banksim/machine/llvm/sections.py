@@ -38,7 +38,7 @@ class Sections(Convergence, BlockBarriers):
         """Every one takes (context, warp) and returns how the warp fares (RUN, BLOCKED … of machine/codes.py)."""
         function = ir.Function(self.e.module, INT[32], [POINTER, POINTER], name)
         if name != "warp":
-            function.linkage = "internal"
+            function.linkage = "hidden"
         function.append_basic_block("entry")
         return function
 

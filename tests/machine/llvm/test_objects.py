@@ -1,5 +1,8 @@
 """What LLVM compiles for a kernel, and which of it kernels share."""
 
+import json
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,9 @@ from banksim.machine.llvm import compile, objects
 from banksim.machine.llvm.compile import build
 from banksim.machine.llvm.emit import APART
 from banksim.machine.llvm.translate import translate
+from banksim.system import llvm_compiler
+from banksim.system.llvm_compiler import Code, all_compiled, optimised
+from banksim.system.native_code import target_machine
 from helpers.assembler import kernel as assembled
 from helpers.places import TRITON
 
@@ -26,7 +32,7 @@ def test_only_what_the_kernel_calls_is_compiled(transpose: Kernel) -> None:
     objects.prepare_llvm()
     module = translate(transpose).module
     whole = objects.text(module, [one for one in module.functions.values() if not one.is_declaration])
-    functions = [one for one in objects.optimised(whole, objects.target_machine()).functions if not one.is_declaration]
+    functions = [one for one in optimised(whole, target_machine()).functions if not one.is_declaration]
     called = {
         str(operand.name)
         for function in functions
@@ -64,15 +70,14 @@ def test_kernels_share_their_routines(transpose: Kernel, monkeypatch: pytest.Mon
     monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path))
     compiled: list[str] = []
 
-    def watched(text: str, how: int, smaller: bool = True) -> bytes:
-        compiled.append(text)
-        return plain(text, how, smaller)
+    def watched(codes: Sequence[Code]) -> list[bytes]:
+        compiled.extend(code.text for code in codes)
+        return all_compiled(codes)
 
-    plain = objects.compiled
-    monkeypatch.setattr(objects, "compiled", watched)
+    monkeypatch.setattr(objects, "all_compiled", watched)
     results = []
     for kernel in (transpose, replace(transpose, plain_name="another")):
-        objects.routine.cache_clear()
+        objects.ROUTINES.clear()
         results.append(build(kernel, traced=False, stepwise=False, watched=False, clustered=False))
     *routines, own, other = compiled
     assert len(routines) > 5
@@ -111,14 +116,38 @@ def test_the_same_code_in_another_cubin_is_not_compiled_again(
     assert compiled == ["transpose", "other", "large"]
 
 
-def test_long_code_is_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_code_is_compiled_quickly() -> None:
     """But it is made smaller first, unless little of it is executed."""
-    asked = []
-    monkeypatch.setattr(objects, "compiled", lambda text, how, smaller: asked.append((how, smaller)))
-    objects.kernel(objects.LONG * " ")
-    objects.kernel(objects.LONG * " " + " ")
-    objects.kernel(" ", objects.QUICKLY)
-    assert asked == [(objects.WELL, True), (objects.QUICKLY, True), (objects.QUICKLY, False)]
+    half = objects.LONG // 2 * " "
+    assert objects.kernel([half, half]) == [Code(half, objects.WELL)] * 2
+    assert objects.kernel([half, half, " "])[-1] == Code(" ", objects.QUICKLY)
+    assert objects.kernel([" "], objects.QUICKLY) == [Code(" ", objects.QUICKLY, smaller=False)]
+
+
+def test_a_long_kernel_is_compiled_in_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces, which call each other; if the other process ends, all is compiled here. The code is the same."""
+    text = "".join(f"IADD3 R{4 + n % 8}, R{4 + n % 7}, {n}, R2; " for n in range(600))
+    kernel = assembled([*text.split("; ")[:-1], "EXIT"])
+    monkeypatch.setattr(objects, "PIECE", 1)
+    monkeypatch.setattr(llvm_compiler, "cores", lambda: 2)
+    done, here, plain = [], [0, 0, 0], llvm_compiler.compiled
+
+    def watched(code: Code) -> bytes:
+        here[len(done)] += 1
+        return plain(code)
+
+    monkeypatch.setattr(llvm_compiler, "compiled", watched)
+    for much, works in ((math.inf, True), (0, True), (0, False)):
+        monkeypatch.setenv("BANKSIM_CACHE", str(tmp_path / f"{much} {works}"))
+        monkeypatch.setattr(llvm_compiler, "MUCH", much)
+        llvm_compiler.other_process.cache_clear()
+        if not works:
+            monkeypatch.setattr(llvm_compiler, "other_process", lambda _: None)
+        objects.ROUTINES.clear()
+        done.append(build(kernel, traced=False, stepwise=False, watched=False, clustered=False))
+    assert json.loads(done[0][1])["sizes"][3:]
+    assert done[0] == done[1] == done[2]
+    assert here[1] < here[0] == here[2]
 
 
 def test_what_executes_little_is_compiled_quickly(transpose: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
