@@ -179,6 +179,8 @@ int main(int argc, char **argv) {
     CHECK; is(CUFFT_MISSING_DEPENDENCY + CUFFT_NVRTC_FAILURE + CUFFT_NVJITLINK_FAILURE + CUFFT_NVSHMEM_FAILURE, 74);
     CHECK; is(cufftCreate(&p), 0);
     CHECK; is(run(p, matrix.at, matrix.at, -1), CUFFT_INVALID_PLAN);
+    CHECK; is(cufftGetSize(p, &bytes), CUFFT_INVALID_PLAN);
+    CHECK; is(cufftGetSize(p, nullptr), CUFFT_INVALID_VALUE);
     CHECK; is(cufftMakePlan1d(p, 30, CUFFT_Z2Z, 1, &bytes), 0);
     CHECK; is(cufftMakePlan1d(p, 30, CUFFT_Z2Z, 1, &bytes), CUFFT_INVALID_PLAN);
     CHECK; is(run(p, matrix.at, matrix.at, 0), CUFFT_INVALID_VALUE);
@@ -215,6 +217,17 @@ int main(int argc, char **argv) {
     CHECK; is(cufftPlan1d(&p, 8, CUFFT_C2C, 0), CUFFT_INVALID_SIZE);
     CHECK; is(cufftPlan1d(&p, 8, (cufftType)0, 1), CUFFT_INVALID_TYPE);
     CHECK; is(cufftPlanMany(&p, 4, stored, nullptr, 1, 1, nullptr, 1, 1, CUFFT_C2C, 1), CUFFT_INVALID_VALUE);
+    CHECK; is(cufftPlanMany(&p, 1, stored, stored, 1, 6, nullptr, 1, 6, CUFFT_C2C, 1), CUFFT_INVALID_VALUE);
+    CHECK; is(cufftPlanMany(&p, 1, stored, nullptr, 1, 6, stored, 1, 6, CUFFT_C2C, 1), CUFFT_INVALID_VALUE);
+    for (int size : {1, 30, 4096, 65536, 1 << 20}) for (int batch : {1, 3}) {
+        size_t of_complex = size > 4096 ? size_t(batch) * size * 8 : 0, of_real = size > 4096 ? size_t(batch) * (size / 2 + 1) * 16 : 0;
+        CHECK; is(cufftCreate(&p), 0);
+        is(cufftMakePlan1d(p, size, CUFFT_C2C, batch, &bytes), 0);
+        is(bytes != of_complex, 0);
+        is(cufftDestroy(p), 0);
+        is(cufftEstimate1d(size, CUFFT_D2Z, batch, &bytes), 0);
+        is(bytes != of_real, 0);
+    }
     CHECK; is(cufftPlan1d(&p, 8, CUFFT_C2C, 1), 0);
     CHECK; is(cufftDestroy(p), 0);
     puts("done");

@@ -92,10 +92,14 @@ static const struct transform *transform_of(cufftType type) {
     return NULL;
 }
 
-/* What a transform needs beside its values, which here is nothing: room for its values once, as a believable size. */
+/* What a transform needs beside its values, which here is nothing. An H200's cuFFT needs nothing of one dimension up to
+   4,096 either, and room for the complex values once at powers of two above; other sizes are believable ones. */
 static size_t work_bytes(const struct plan *plan) {
-    size_t bytes = (plan->type >= CUFFT_Z2Z ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
-    for (int axis = 0; axis < plan->rank; axis++) bytes *= plan->sizes[axis];
+    const struct transform *transform = transform_of(plan->type);
+    size_t bytes = (transform->complex == CUDA_C_64F ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
+    if (plan->rank == 1 && plan->sizes[0] <= 4096) return 0;
+    for (int axis = 0; axis < plan->rank; axis++)
+        bytes *= transform->direction && axis == plan->rank - 1 ? plan->sizes[axis] / 2 + 1 : plan->sizes[axis];
     return bytes;
 }
 static cufftResult describe(struct plan *plan, int rank, const long long *sizes, const struct layout *input,
@@ -130,9 +134,9 @@ static cufftResult estimate(int rank, const long long *sizes, cufftType type, lo
 }
 cufftResult cufftGetSize(cufftHandle handle, size_t *bytes) {
     struct plan plan;
-    if (!with_plan(handle, NULL, NULL, &plan)) return CUFFT_INVALID_PLAN;
     if (!bytes) return CUFFT_INVALID_VALUE;
-    *bytes = plan.made ? work_bytes(&plan) : 0;
+    if (!with_plan(handle, NULL, NULL, &plan) || !plan.made) return CUFFT_INVALID_PLAN;
+    *bytes = work_bytes(&plan);
     return CUFFT_SUCCESS;
 }
 
@@ -165,7 +169,8 @@ FOUR(3d, ALL(int nx, int ny, int nz, cufftType type), 3, SIZES(nx, ny, nz), 1)
 cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
                                 long long idist, long long *onembed, long long ostride, long long odist, cufftType type,
                                 long long batch, size_t *bytes) {
-    if (!inembed || !onembed) return make(plan, rank, n, NULL, NULL, type, batch, bytes);
+    if (!inembed != !onembed) return CUFFT_INVALID_VALUE;
+    if (!inembed) return make(plan, rank, n, NULL, NULL, type, batch, bytes);
     struct layout input = {.stride = istride, .distance = idist}, output = {.stride = ostride, .distance = odist};
     for (int axis = 0; axis < rank && axis < MOST_DIMENSIONS; axis++)
         input.sizes[axis] = inembed[axis], output.sizes[axis] = onembed[axis];
@@ -265,7 +270,7 @@ cufftResult cufftXtExec(cufftHandle handle, void *from, void *to, int direction)
     const struct transform *transform = transform_of(plan.type);
     if (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
     if (transform->direction && direction != transform->direction) return CUFFT_INVALID_VALUE;
-    if (!from || !to) return CUFFT_EXEC_FAILED;
+    if (!from || !to) return CUFFT_EXEC_FAILED; /* so an H200 says of a missing result, and faults at other null addresses */
     if (!plan.given) {
         plan.input = packed(&plan, transform->input == transform->complex, from == to);
         plan.output = packed(&plan, transform->output == transform->complex, from == to);
