@@ -14,7 +14,7 @@ from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.errors import Fault, UnsupportedError
 from banksim.machine.launch import Launch
 from banksim.requests.trace import Trace
-from banksim.runs.counts_to_conflicts import run_of
+from banksim.runs.counts_to_conflicts import by_instruction, run_of
 from banksim.runs.options import Call, Options
 from banksim.runs.outcome import Run
 from banksim.runs.resolve import judged_by, launched
@@ -179,7 +179,12 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True)
         progress=options.progress,
     )
     done = run_of(launch, judging, timed.parts)
-    return replace(done, judged=done.judged[len(judging) - len(rules) :], cycles=timed.cycles)
+    cycles = timed.cycles
+    if not done.partial:
+        compiled, first = timed.parts[0]
+        executed = int(by_instruction(launch.kernel, compiled, first.counters)[:, 0].sum())
+        cycles = replace(cycles, work=done.instructions * first.blocks / (executed * done.blocks))
+    return replace(done, judged=done.judged[len(judging) - len(rules) :], cycles=cycles)
 
 
 def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:

@@ -81,6 +81,8 @@ class Cycles:
     global_latency   what a load from global memory was assumed to take beyond one from shared memory; None: what the
                      model of the caches says
     waited_assumed   cycles that warps waited for memory whose latency is assumed
+    work             warp instructions of a block of the launch by those of one that was timed, in the mean (1 where
+                     nobody counted the others)
     """
 
     figures: Figures
@@ -93,6 +95,7 @@ class Cycles:
     warp_instructions: int
     global_latency: int | None
     waited_assumed: int
+    work: float = 1.0
 
     @property
     def conflict(self) -> int:
@@ -117,6 +120,8 @@ class Cycles:
     def bottleneck(self) -> str:
         """What limits the time, in one sentence."""
         name, busy = max(self.resources.items(), key=lambda item: item[1])
+        if busy > self.total:  # stores go on behind the last warp's end
+            return f"Limited by {name}, which takes {busy:,} cycles for what the warps leave it in {self.total:,}."
         if 2 * busy >= self.total:
             return f"Limited by {name}, which is busy in {busy:,} of {self.total:,} cycles."
         waits = {

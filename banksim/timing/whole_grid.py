@@ -21,6 +21,7 @@ class Estimate:
     clock_mhz       at which `microseconds` counts them
     around          microseconds that the launch takes besides: its start and its end
     assumed         share of the warps' time that rests on assumed latencies
+    work            warp instructions of a block by those of one that was timed, in the mean
     """
 
     blocks: int
@@ -32,6 +33,7 @@ class Estimate:
     clock_mhz: int
     around: float
     assumed: float
+    work: float
 
     @property
     def microseconds(self) -> float | None:
@@ -61,12 +63,14 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         clock_mhz=figures.clock_mhz,
         around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
+        work=cycles.work,
     )
 
 
 def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
-    as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Or what the L2
+    as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Blocks that execute
+    more or fewer instructions than those that were timed take (assumed) so much longer or shorter. Or what the L2
     takes, if that is longer."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
@@ -74,4 +78,5 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     rounds, left = divmod(clusters, held * groups)
     part = left / (held * groups)
     full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
-    return round(max(cycles.total * full / -(-timed // held), cycles.resources["L2 cache"] * count / timed))
+    executed = max(cycles.total, cycles.work * cycles.total * full / -(-timed // held))
+    return round(max(executed, cycles.work * cycles.resources["L2 cache"] * count / timed))

@@ -130,7 +130,8 @@ def test_what_stores_take_of_the_l2_bounds_a_launch(source: Path) -> None:
     assert lines == pytest.approx(64 * 8 * 32 * 3.5, rel=0.01)  # 8 warps' 32 lines of each block, 3.5 cycles a line
     assert estimates[0].cycles == pytest.approx(lines, rel=0.01)
     assert (estimates[1].cycles or 0) < lines / 5
-    assert column.cycles.bottleneck.startswith("Limited by L2 cache")
+    busy = round(column.cycles.resources["L2 cache"])
+    assert column.cycles.bottleneck.startswith(f"Limited by L2 cache, which takes {busy:,} cycles for")
 
 
 def test_blocks_that_end_in_the_same_cycle_have_all_ended(source: Path) -> None:

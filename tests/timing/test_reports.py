@@ -27,6 +27,12 @@ extern "C" __global__ void turn(float *out, const float *in, int rounds) {
     for (int r = 0; r < rounds; r++) sum += tile[threadIdx.x][(threadIdx.y + r) % 8];
     out[(blockIdx.x * 8 + threadIdx.y) * 32 + threadIdx.x] = sum;
 }
+extern "C" __global__ void grow(float *out, int first) {
+    float sum = 0;
+    #pragma unroll 1
+    for (int r = 0; r < (blockIdx.x < first ? 10 : 100); r++) sum = sum * 2 + 1;
+    out[blockIdx.x * 256 + threadIdx.x] = sum;
+}
 """
 
 
@@ -85,6 +91,19 @@ def test_the_launch_is_estimated_by_waves(run: Run) -> None:
     assert found.microseconds == pytest.approx(found.cycles / 1980 + 1.57 + 0.2)
     assert "3,000 blocks on 132 SMs, 8 resident on each (limited by warps" in timing(run, 1000).plain
     assert f"3 waves, about {found.cycles:,} cycles" in timing(run, 1000).plain
+
+
+def test_blocks_that_do_more_than_those_timed_take_longer(source: Path) -> None:
+    kernel = banksim.load(source, defines=["PAD=0"])["grow"]
+    given = [np.zeros(3000 * 256, np.float32), np.int32(8 * 132)]
+    run = banksim.run(kernel, 3000, 256, given, timing=True)
+    assert run.cycles is not None
+    assert run.cycles.work == run.instructions * 8 / (run.cycles.warp_instructions * 3000) > 4
+    part = 3000 / 132 / 8 - 2
+    found = estimate(run.launch, run.cycles)
+    assert found.cycles == round(run.cycles.work * run.cycles.total * (2 + (1 + part) / 2))
+    assert f"execute {found.work:.2f} times as many" in timing(run, 1000).plain
+    assert "much longer" in timing(run, 1000).plain
 
 
 def test_no_estimate_where_most_is_assumed(source: Path) -> None:

@@ -174,7 +174,8 @@ def chosen(source: KernelSource, names: Sequence[str]) -> list[SourceArray]:
     """The shared arrays of these names, or all. `InputError` if there is none."""
     known = {array.name: array for array in source.declared}
     if not known:
-        raise InputError(f"{source.file}: {source.name} declares no shared array whose layout could change")
+        called = "arrays of functions that it calls stay as they are"
+        raise InputError(f"{source.file}: {source.name} declares no shared array whose layout could change: {called}")
     for name in names:
         if name not in known:
             raise InputError(f"{source.file}: {source.name} has no shared array {name!r}: it has {', '.join(known)}")

@@ -55,7 +55,11 @@ class CudaSource:
             self.content = self.file.read_bytes()
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}") from None
-        self.declared = tuple(cuda_arrays(self.content, name))
+        reader = reader_of(self.content, name)
+        if reader is None:
+            unseen = "one that a macro makes or another file has is not seen"
+            raise InputError(f"{file}: its text defines no kernel {name} ({unseen})")
+        self.declared = tuple(reader.arrays())
 
     def kernel(self, content: bytes) -> Any:
         from banksim.kernels.load import Module, SeveralCubins
@@ -97,6 +101,12 @@ class CudaSource:
 
 def cuda_arrays(content: bytes, name: str) -> Iterator[SourceArray]:
     """The shared arrays that the kernel `name` declares, as `copy<32>` or `ns::copy` too."""
+    reader = reader_of(content, name)
+    return reader.arrays() if reader else iter(())
+
+
+def reader_of(content: bytes, name: str) -> CudaReader | None:
+    """What reads the kernel's body, if the text defines it."""
     try:
         import tree_sitter
         import tree_sitter_cuda
@@ -107,9 +117,9 @@ def cuda_arrays(content: bytes, name: str) -> Iterator[SourceArray]:
     root = parser.parse(code).root_node
     last = name.partition("<")[0].partition("(")[0].rpartition("::")[2]
     body = next((found for node in nodes(root) if (found := body_of(node, last))), None)
-    if body is not None:
-        macros = {text_of(one): one for one in nodes(root) if one.type in DEFINITIONS}
-        yield from CudaReader(content, body, macros).arrays()
+    if body is None:
+        return None
+    return CudaReader(content, body, {text_of(one): one for one in nodes(root) if one.type in DEFINITIONS})
 
 
 def nodes(root: Node) -> Iterator[Node]:

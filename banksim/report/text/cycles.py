@@ -137,6 +137,9 @@ def launch(found: Estimate) -> str:
             f"memory whose latency is assumed; with more than {MOST_ASSUMED:.0%} no estimate is made."
         )
     rests = f"; {found.assumed:.0%} of it rests on an assumed latency of memory" if found.assumed else ""
+    if round(found.work, 2) != 1:
+        rests += f"; its blocks execute {found.work:.2f} times as many instructions as those that were timed, and are "
+        rests += "assumed to take as much longer" if found.work > 1 else "assumed to take as much less time"
     return (
         f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles at "
         f"{found.clock_mhz:,} MHz, and {found.around:.2f} µs for its start and end: {found.microseconds:,.1f} µs "
@@ -194,6 +197,7 @@ def as_json(run: Run) -> dict[str, object]:
             "together": found.together,
             "waves": found.waves,
             "cycles": found.cycles,
+            "work": found.work,
             "start_and_end_microseconds": found.around,
             "microseconds": found.microseconds,
         },

@@ -455,6 +455,15 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> 
     assert message in refused(capsys, ["advise", *words])
 
 
+@pytest.mark.parametrize("name", ["made", "absent"])
+def test_a_kernel_that_the_text_does_not_define_is_not_said_to_have_no_arrays(name: str, tmp_path: Path) -> None:
+    text = (
+        "#define KERNEL(name) __global__ void name(int *out) { __shared__ int s[64]; out[0] = s[0]; }\nKERNEL(made)\n"
+    )
+    with pytest.raises(InputError, match=f"plain.cu: its text defines no kernel {name}"):
+        CudaSource(written_to(tmp_path / "plain.cu", text), name)
+
+
 def test_a_kernel_without_such_arrays_is_said_to_be_one(tmp_path: Path, capsys: Said) -> None:
     file = written_to(tmp_path / "plain.cu", 'extern "C" __global__ void plain(int *out) { out[threadIdx.x] = 1; }\n')
     assert main(["advise", "kernel", f"{file}:plain", "--arg", "int32[32]"]) == 2
