@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         atexit.register(os._exit, 0)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup: what tests start would inherit that
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
     goldens.rewriting = config.getoption("rewrite_goldens")
     if goldens.rewriting:
         config.stash[BEFORE] = goldens.contents()
