@@ -68,8 +68,8 @@ class SiteConflicts:
 
     `transactions`, `ideal` and `degree` are None where nobody knows them (`status` is then "unknown").
     `degree` is the n of the worst n-way conflict: the most passes that one part of one request needs (for
-    atomics the most lanes in one bank). `worst` is a request of the largest excess: of a trace the first by block, warp
-    and order, of a run one that the machine met first (warps run in no fixed order).
+    atomics the most lanes in one bank). `worst` is the first request of the largest excess in the first block that has
+    one, in the order of the trace or in that in which the machine met them.
     """
 
     site: Site
@@ -241,11 +241,11 @@ def merge_sites(a: SiteConflicts, b: SiteConflicts) -> SiteConflicts:
 
 
 def worse(a: Request | None, b: Request | None) -> Request | None:
-    """The request of larger excess, of equal ones the first by block, warp and order."""
+    """The request of larger excess, of equal ones that of the first block, and its first."""
     if a is None or b is None or a.excess != b.excess:
         return b if a is None or (b and b.excess > a.excess) else a
 
     def rank(one: Request) -> tuple[object, ...]:
-        return -one.excess, one.block, one.warp, one.order, one.mask, one.address
+        return -one.excess, one.block, one.order, one.warp, one.mask, one.address
 
     return min(a, b, key=rank)

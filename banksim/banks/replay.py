@@ -226,7 +226,7 @@ def _tally(trace: Trace, arch: Architecture) -> dict[tuple[int, int, int], Tally
 
 
 def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) -> Tally:
-    places = list(zip(trace.block[rows].tolist(), trace.warp[rows].tolist(), strict=True))
+    blocks = trace.block[rows].tolist()
     requests = len(rows)
     if arch.status(OPS[trace.op[rows[0]]], int(trace.width[rows[0]])) == "unknown":
         return Tally(requests, 0, 0, 0, 0, 0, 0, 0)
@@ -234,7 +234,7 @@ def _tally_rows(trace: Trace, rows: npt.NDArray[np.intp], arch: Architecture) ->
     counts, ideals, degrees = zip(*judged, strict=True)
     low, high = zip(*map(ends, counts), strict=True)
     degree_low, degree_high = zip(*map(ends, degrees), strict=True)
-    worst = min(range(requests), key=lambda k: (ideals[k] - high[k], places[k], rows[k]))
+    worst = min(range(requests), key=lambda k: (ideals[k] - high[k], blocks[k], rows[k]))
     degrees_most = max(degree_low), max(degree_high)
     excess = high[worst] - ideals[worst]
     return Tally(requests, sum(low), sum(high), sum(ideals), *degrees_most, int(rows[worst]), excess)

@@ -258,7 +258,7 @@ def plainly(trace: Trace, arch: Architecture) -> Conflicts:
             transactions = Range(sum(t.low for t in totals), sum(t.high for t in totals))
             degree = Range(max(d.low for d in degrees), max(d.high for d in degrees))
             excess = [ends(t).high - ideal for t, ideal, _ in judged]
-            worst = min(range(len(rows)), key=lambda k: (-excess[k], trace.block[rows[k]], trace.warp[rows[k]], k))
+            worst = min(range(len(rows)), key=lambda k: (-excess[k], trace.block[rows[k]], k))
             row = rows[worst]
             place = int(trace.block[row]), int(trace.warp[row])
             yield SiteConflicts(
@@ -448,7 +448,7 @@ def test_the_worst_request_is_the_first_of_the_largest_excess(way: str) -> None:
     trace = Trace.from_arrays("ld", 4, FULL_MASK, address, block=[0, 3, 2, 2, 2], warp=[0, 0, 5, 4, 4])
     [site] = banksim.replay(trace).sites
     assert site.worst is not None
-    assert (site.worst.block, site.worst.warp, site.worst.address[1]) == (2, 4, 384)
+    assert (site.worst.block, site.worst.warp, site.worst.address[1]) == (2, 5, 128)
 
 
 def test_totals_are_withheld_where_one_count_is_unknown(way: str) -> None:

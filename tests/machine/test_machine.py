@@ -14,6 +14,7 @@ import banksim
 from banksim.errors import Fault, InputError
 from banksim.machine.llvm import worker as llvm_worker
 from banksim.machine.llvm.driver_callbacks import Server
+from banksim.requests.trace import concatenated
 from helpers import numba_kernels as kernels
 
 
@@ -180,6 +181,25 @@ def test_a_trace_holds_every_request(engine):
     assert {(c.sites, len(c)) for c in chunks} == {(chunks[0].sites, 256)}
     judged = banksim.replay(chunks[0], "sm_90").sites
     assert {(s.line, s.op): (s.requests, s.transactions, s.ideal, s.degree) for s in judged} == counted
+
+
+@cuda.jit
+def columns_in_turn(out, turns):
+    """Of three warps one reads a column in each turn: in the first turn not the first of them."""
+    s = cuda.shared.array(1024, float32)
+    for turn in range(turns):
+        column = (turn + cuda.threadIdx.x // 32) % 3 == 2
+        out[cuda.grid(1)] += s[cuda.threadIdx.x % 32 * (32 if column else 1)]
+        cuda.syncthreads()
+
+
+@pytest.mark.parametrize("engine", ["llvm", "numpy"])
+def test_of_equally_bad_requests_execution_and_replay_name_the_same(engine):
+    chunks = []
+    got = run(columns_in_turn, 3, 96, np.zeros(288, "f4"), 3, trace=chunks.append, engine=engine)
+    [executed], [judged] = got.conflicts.sites, banksim.replay(concatenated(chunks), "sm_90").sites
+    assert executed.worst == judged.worst
+    assert (executed.worst.block, executed.worst.warp, executed.worst.excess) == (0, 2, 31)
 
 
 def test_long_traces_come_in_chunks():

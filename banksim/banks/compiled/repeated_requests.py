@@ -9,7 +9,6 @@ to be alike was compared lane by lane.
 import numpy as np
 
 from banksim.banks.compiled.arrays import are_alike, kind_of, moves_of
-from banksim.banks.compiled.site_sums import place_of
 from banksim.requests.columns import (
     ADDRESS,
     BLOCK,
@@ -17,7 +16,6 @@ from banksim.requests.columns import (
     OP,
     READ,
     SITE,
-    WARP,
     WIDTH,
     Ints,
     byte_at,
@@ -62,14 +60,14 @@ def _alike(
     times: Integers,
     hashes: Integers,
 ) -> Integer:
-    """The first request by (block, warp, order) of all that are alike, and how many they are, to `firsts` and `times`;
+    """The first request by block and order of all that are alike, and how many they are, to `firsts` and `times`;
     the number of these.
 
     0 where too few requests are alike. Room: `slots`, twice as many and all −1; `hashes`.
     """
     addresses, masks = unpacked(columns, ADDRESS), unpacked(columns, MASK)
     ops, widths, sites = unpacked(columns, OP), unpacked(columns, WIDTH), unpacked(columns, SITE)
-    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
+    blocks = unpacked(columns, BLOCK)
     size = len(slots)
     used = tried = 0
     for row in range(rows):
@@ -98,8 +96,7 @@ def _alike(
             same &= kind_of(byte_at(ops, other), byte_at(widths, other)) == kind
             if same and are_alike(row_of(addresses, row), row_of(addresses, other), active, keep[op]):
                 times[entry] += 1
-                place = place_of(word_at(blocks, row), word_at(warps, row))
-                if place < place_of(word_at(blocks, other), word_at(warps, other)):
+                if word_at(blocks, row) < word_at(blocks, other):
                     firsts[entry] = row
                 break
             slot = (slot + 1) & (size - 1)
@@ -107,13 +104,13 @@ def _alike(
 
 
 def alike(trace: Trace, period: int) -> tuple[Ints, Ints] | None:
-    """Of requests that are alike the first by (block, warp, order), and how many they are; in the order of the first.
+    """Of requests that are alike the first by block and order, and how many they are; in the order of the first.
 
     None where so few are alike that it would gain nothing. `period`: see `Architecture.period`.
     """
     slots, hashes = np.full(2 * MOST, -1, np.int32), np.empty(MOST, np.uint32)
     firsts, times = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
-    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp))
+    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block))
     used: Integer = _alike(columns, len(trace), READ, FACTORS, moves_of(period), slots, firsts, times, hashes)
     order = np.argsort(firsts[:used])
     return (firsts[order], times[order]) if used else None

@@ -21,7 +21,6 @@ from banksim.requests.columns import (  # fmt: skip
     READ,
     SITE,
     TIMES,
-    WARP,
     WIDTH,
     Ints,
     places,
@@ -36,25 +35,19 @@ from banksim.system.jit import carray, inlined, inner, outer
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, PLACE, WORST, KIND, NEXT, SITE_OF = range(12)
-"""The figures of a key; of its worst request the excess, block and warp, and row; op and width, 0 where an entry is
+REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, FIRST, WORST, KIND, NEXT, SITE_OF = range(12)
+"""The figures of a key; of its worst request the excess, block, and row; op and width, 0 where an entry is
 free; the entry of the site's next key, 0 if there is none; the site. First stand entries of the sites' first keys."""
 KNOWN, MASK_OF, AGAIN, ONE = range(12, 16)
 ENTRY = ONE + SUMS
 """Of a request of the key that is known: where its addresses lie, its mask (0: there is none), how many alike have been
 met since, which the first figures do not hold yet, and what one has of these."""
-ORDER = ((1, WORST), (1, PLACE), (-1, EXCESS), (1, KIND), (1, SITE_OF))
+ORDER = ((1, WORST), (1, FIRST), (-1, EXCESS), (1, KIND), (1, SITE_OF))
 """Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
 SOME = 1 << 15
 """Requests that a thread takes at a time: so few that all threads end together; to take them costs little here."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
-
-
-@inlined
-def place_of(block: Integer, warp: Integer) -> Integer:
-    """A number by which warps are in the order of (block, warp)."""
-    return np.int64(block) << np.int64(32) | np.int64(warp)
 
 
 @inlined
@@ -90,7 +83,7 @@ def add_known(
     """Add up requests from `first` on, so many at most, up to one unlike the known one of its key: how many."""
     addresses, times = unpacked(columns, ADDRESS), words_from(unpacked(columns, TIMES), first)
     masks, sites = words_from(unpacked(columns, MASK), first), words_from(unpacked(columns, SITE), first)
-    blocks, warps = words_from(unpacked(columns, BLOCK), first), words_from(unpacked(columns, WARP), first)
+    blocks = words_from(unpacked(columns, BLOCK), first)
     ops = carray(row_of(unpacked(columns, OP), first), REQUESTS, np.uint8)
     widths = carray(row_of(unpacked(columns, WIDTH), first), REQUESTS, np.uint8)
     address = addresses[0] + first * addresses[1]
@@ -101,14 +94,14 @@ def add_known(
             if not entry[NEXT]:
                 return k
             entry = at(entries, entry[NEXT])
-        active, place = word(masks[k] & read[ops[k]]), place_of(blocks[k], warps[k])
+        active, block = word(masks[k] & read[ops[k]]), np.int64(blocks[k])
         if not masks[k] or entry[MASK_OF] != masks[k]:
             return k
         if not are_alike(pointer(np.uint64(address)), pointer(np.uint64(entry[KNOWN])), active, keep[ops[k]]):
             return k
         entry[AGAIN] += np.int64(times[k])
-        if place < entry[PLACE] and entry[ONE + HIGH] - entry[ONE + IDEALS] == entry[EXCESS]:
-            entry[PLACE], entry[WORST] = place, first + k
+        if block < entry[FIRST] and entry[ONE + HIGH] - entry[ONE + IDEALS] == entry[EXCESS]:
+            entry[FIRST], entry[WORST] = block, first + k
         address += addresses[1]
     return count
 
@@ -137,8 +130,7 @@ def _tally(
     """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
     `entries` is nearly full."""
     addresses, sites, times = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, TIMES)
-    blocks, warps = unpacked(columns, BLOCK), unpacked(columns, WARP)
-    rules, room = pointer(rule.ctypes.data), room_for_many()
+    blocks, rules, room = unpacked(columns, BLOCK), pointer(rule.ctypes.data), room_for_many()
     # To make requests known costs as much as to add them up: it is done the less often the less it helps.
     row, wait, pause, hopeful = first, 0, 1, False
     while row < last and used + REQUESTS <= len(entries):
@@ -151,7 +143,7 @@ def _tally(
             count = min(REQUESTS, last - row)
         rows_at, sums, degrees, excesses, mask, kinds, _ = judge_rows(columns, row, last, table, rules, room)
         site_at, often_at = words_from(sites, row), words_from(times, row)
-        block_at, warp_at = words_from(blocks, row), words_from(warps, row)
+        block_at = words_from(blocks, row)
         for k in range(count):
             fetch_ahead(rows_at[k], AHEAD * addresses[1])
             if not mask[k]:
@@ -172,9 +164,9 @@ def _tally(
             entry[DEGREE_LOW], entry[DEGREE_HIGH] = least, most
             excess = np.int64(excesses[k])
             if excess >= entry[EXCESS]:
-                place = place_of(block_at[k], warp_at[k])
-                if excess > entry[EXCESS] or place < entry[PLACE]:
-                    entry[EXCESS], entry[PLACE], entry[WORST] = excess, place, row + k
+                block = np.int64(block_at[k])
+                if excess > entry[EXCESS] or block < entry[FIRST]:
+                    entry[EXCESS], entry[FIRST], entry[WORST] = excess, block, row + k
         wait -= 1
         if wait < 0:
             wait, hopeful = pause, True
@@ -191,9 +183,7 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
     threads, 0 for all cores."""
     table, rule, n = records(arch), rule_words(arch), len(trace)
     often = np.broadcast_to(np.int32(1), n) if times is None else times
-    columns, _held = places(
-        (trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, trace.warp, often)
-    )
+    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, often))
 
     keep = moves_of(arch.period)
     sites: Integer = len(trace.sites)

@@ -89,15 +89,15 @@ def test_few_are_judged_where_many_are_alike() -> None:
 @given(traces, st.integers(0, 100), st.sampled_from([4, 256]))
 def test_the_first_of_those_that_are_alike_stands_for_them(trace: Trace, seed: int, period: int) -> None:
     found = alike(trace, period) or ()
-    groups: dict[object, list[tuple[int, int, int]]] = {}
+    groups: dict[object, list[tuple[int, int]]] = {}
     for row in np.flatnonzero(trace.mask):
         lanes = [lane for lane in range(32) if trace.mask[row] >> lane & 1]
         first = int(trace.address[row, lanes[0]]) // period * period
         where = tuple(int(trace.address[row, lane]) - first for lane in lanes)
         key = (int(trace.site[row]), int(trace.op[row]), int(trace.width[row]), int(trace.mask[row]), where)
-        groups.setdefault(key, []).append((int(trace.block[row]), int(trace.warp[row]), int(row)))
+        groups.setdefault(key, []).append((int(trace.block[row]), int(row)))
     assert Counter(zip(*(column.tolist() for column in found), strict=True)) == Counter(
-        (min(rows)[2], len(rows)) for rows in groups.values()
+        (min(rows)[1], len(rows)) for rows in groups.values()
     )
 
 
