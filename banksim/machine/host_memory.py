@@ -27,17 +27,24 @@ Contents = Callable[[int, int], np.ndarray]
 
 
 class Absent(np.ndarray):
-    """An array of which nothing is known but its type and shape; see `absent`."""
+    """An array of which nothing is known but its type and shape; see `absent`. Views of it have its contents."""
 
     contents: Contents | None = None
+    place, kind = 0, np.dtype(np.uint8)
+    """Where the elements of the array that `contents` makes begin, and what they are."""
 
-    def part(self, start: int, end: int) -> npt.NDArray[np.uint8]:
-        """The bytes of its contents from one place up to another. `AbsentError` where nobody knows them."""
+    def __array_finalize__(self, other: object) -> None:
+        if isinstance(other, Absent) and np.may_share_memory(self, other):
+            self.contents, self.place, self.kind = other.contents, other.place, other.kind
+
+    def part(self, stretch: Stretch) -> npt.NDArray[np.uint8]:
+        """What some of its memory would hold. `AbsentError` where nobody knows it."""
         if self.contents is None:
             raise AbsentError("an array is absent, and its contents are needed: pass an array")
-        first = start // self.itemsize
-        elements = np.ascontiguousarray(self.contents(first, -(-end // self.itemsize)), self.dtype)
-        return elements.reshape(-1).view(np.uint8)[start - first * self.itemsize :][: end - start]
+        start, end = (place - self.place for place in stretch)
+        first = start // self.kind.itemsize
+        elements = np.ascontiguousarray(self.contents(first, -(-end // self.kind.itemsize)), self.kind)
+        return elements.reshape(-1).view(np.uint8)[start - first * self.kind.itemsize :][: end - start]
 
 
 def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, contents: Contents | None = None) -> Absent:
@@ -50,7 +57,7 @@ def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, conten
     """
     size = math.prod(shape if isinstance(shape, Sequence) else (shape,)) * np.dtype(dtype).itemsize
     found = np.ndarray(shape, dtype, reserved(max(size, 1))).view(Absent)
-    found.contents = contents
+    found.contents, found.place, found.kind = contents, found.ctypes.data, found.dtype
     return found
 
 
@@ -138,8 +145,8 @@ def writable(arguments: Iterable[object]) -> list[np.ndarray]:
 
 
 def whole(given: npt.NDArray[np.uint8], array: np.ndarray) -> npt.NDArray[np.uint8]:
-    """A copy of the memory of an array; of one that is absent its contents."""
-    return array.part(0, array.nbytes) if isinstance(array, Absent) else given.copy()
+    """A copy of the memory of an array; of one that is absent what it would hold."""
+    return array.part(bounds(given)) if isinstance(array, Absent) else given.copy()
 
 
 def copied(

@@ -20,7 +20,7 @@ from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
 from banksim.machine.addresses import layout_of, passes_in_shared, reads
 from banksim.machine.driver_calls import HEAP_BYTES, Device
-from banksim.machine.host_memory import BUFFER_LIMIT, Absent, absent
+from banksim.machine.host_memory import BUFFER_LIMIT, Absent, absent, bounds
 from banksim.machine.mapped_pages import MappedPages
 
 Dim3 = tuple[int, int, int]
@@ -72,7 +72,7 @@ class Buffer:
             return replace(self, data=self.data.copy())
         if self.absent.contents is None:
             raise AbsentError(f"{self.name} is absent, and its contents are needed: pass an array")
-        return replace(self, data=self.absent.part(0, self.data.nbytes), absent=None)
+        return replace(self, data=self.absent.part(bounds(self.data)), absent=None)
 
     def stand_in(self) -> Buffer:
         """The same with memory of its own: a copy, or where that would be much (`COPIED`) zeros, which take room only

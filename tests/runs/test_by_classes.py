@@ -2,6 +2,7 @@
 wrong at their corners told."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from banksim.__main__ import main
 from banksim.classes import counting
 from banksim.commands.shared.argument_text import filled
 from banksim.errors import AbsentError, Fault
+from banksim.machine.host_memory import copied
+from banksim.machine.parameters import LaunchBuffers
 from banksim.report.text.kernel import report
 from banksim.runs import by_classes
 from helpers.commands import err_of, out_of
@@ -163,6 +166,35 @@ def test_contents_are_made_only_where_they_are_needed(kernels: Any) -> None:
     assert banksim.run(kernels["sort"], 4, 256, [out]).judged == full.judged
     with pytest.raises(AbsentError, match="argument 1 is absent"):
         banksim.run(kernels["sort"], 4, 256, [banksim.absent(1024, np.uint32)])
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a.reshape(32, 32),
+        lambda a: a.reshape(32, 32).T,
+        lambda a: a[256:512],
+        lambda a: a.reshape(32, 32)[3:9],
+        lambda a: a.view(np.uint16),
+        lambda a: a[100:300].view(np.uint8)[4:],
+    ],
+)
+def test_views_of_an_absent_array_have_its_contents(view: Callable[[np.ndarray], np.ndarray]) -> None:
+    there = np.random.default_rng(3).integers(0, 1 << 32, 1024, np.uint32)
+    known, absent = view(there), view(banksim.absent(1024, np.uint32, lambda start, end: there[start:end]))
+    [copy] = copied([absent])
+    assert np.array_equal(copy, known)
+    memory = LaunchBuffers()
+    memory.address(absent, "a")
+    [buffer] = memory.buffers
+    start = buffer.views[0].start
+    assert np.array_equal(buffer.copy().data[start : start + known.nbytes], known.ravel("K").view(np.uint8))
+
+
+def test_what_is_computed_from_an_absent_array_has_not_its_contents() -> None:
+    absent = banksim.absent(1024, np.uint32, lambda start, end: np.arange(start, end))
+    for other in (absent + 1, absent.copy(), np.empty_like(absent)):
+        assert other.contents is None
 
 
 def test_counts_that_blocks_executed_whole_do_not_confirm_are_not_given(kernels: Any, monkeypatch: Patch) -> None:

@@ -16,7 +16,7 @@ from banksim.architectures.code_layout import runs_as
 from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import Fault, UnsupportedError
-from banksim.machine.host_memory import Absent, arrays, copied
+from banksim.machine.host_memory import Absent, arrays, bounds, copied
 from banksim.machine.launch import Launch
 from banksim.machine.races.findings import Race
 from banksim.machine.scratch import Bytes, Scratch
@@ -185,7 +185,11 @@ class Bench:
 
     # ---- large launches
     def scratch(self, given: Bytes, array: np.ndarray) -> Bytes:
-        contents = array.part if isinstance(array, Absent) else lambda start, end: given[start:end]
+        first, _ = bounds(given)
+
+        def contents(start: int, end: int) -> Bytes:
+            return array.part((first + start, first + end)) if isinstance(array, Absent) else given[start:end]
+
         self.memory.append(Scratch(given.nbytes, contents))
         return self.memory[-1].data
 
