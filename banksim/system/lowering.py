@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.ir import Assign, Block, Expr, StaticSetItem, Stmt, Var
 from numba.core.lowering import Lower
@@ -171,7 +171,7 @@ class LowerLoops(Lower):
 
     def element(self, kind: types.Array, array: Var, index: Var, indices: NumbaType) -> ir.Value:
         """The address of an element. Numbers below 0 count from the end where they stand in the source; no loop
-        computes such an index, and none looks whether it did."""
+        computes such an index, and none looks whether it did unless numba is told to check (NUMBA_BOUNDSCHECK=1)."""
         b = self.builder
         whole, at = self.loadvar(array.name), self.loadvar(index.name)
         at = self.context.cast(b, at, self.typeof(index.name), indices)
@@ -184,8 +184,21 @@ class LowerLoops(Lower):
             wide = self.context.cast(b, number, one, types.intp if one.signed else types.uintp)
             if isinstance(wide, ir.Constant) and wide.constant < 0:
                 wide = b.add(wide, part_of(b, whole, shape, n))
+            if getattr(config, "BOUNDSCHECK", None):
+                self.check(wide, part_of(b, whole, shape, n))
             place = wide if place is None else b.add(b.mul(place, part_of(b, whole, shape, n)), wide)
         return b.gep(part_of(b, whole, names.index("data")), [place])
+
+    def check(self, index: ir.Value, length: ir.Value) -> None:
+        """End the process, and say where, unless an index is one of an array of this length."""
+        b, word = self.builder, ir.IntType(32)
+        where: Any = self.loc
+        with cgutils.if_unlikely(b, b.icmp_unsigned(">=", index, length)):
+            cgutils.printf(b, f"{where.filename}:{where.line}: index %lld of %lld\n", index, length)
+            everything = ir.Constant(cgutils.voidptr_t, None)
+            flush = ir.FunctionType(word, [cgutils.voidptr_t])
+            b.call(cgutils.get_or_insert_function(b.module, flush, "fflush"), [everything])
+            b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(ir.VoidType(), []), "llvm.trap"), [])
 
     def lower_binop(self, resty: NumbaType, expr: Expr, op: object) -> ir.Value:
         signature = self.fndesc.calltypes[expr]

@@ -1,6 +1,10 @@
 """LLVM code that banksim writes for its loops itself: it does what Python does, in few instructions."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,3 +144,17 @@ def test_an_element_takes_few_instructions(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert outer(one_more)(TABLE.copy(), 2) == 0
     assert 10 < written[one_more.__qualname__] < 45
+
+
+def test_an_index_outside_of_its_array_ends_the_process_where_numba_is_told_to_check(tmp_path: Path) -> None:
+    """Computed ones below 0 too, which do not count from the end."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\nfrom banksim.system.jit import outer\n"
+        "@outer\ndef before_last(n, table):\n    return table[n - 2]\n"
+        "print(before_last(5, np.arange(4)), flush=True)\nbefore_last(1, np.arange(4))\nprint('on')\n"
+    )
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["3", f"{program}:5: index -1 of 4"], done.stderr
+    assert done.returncode < 0
