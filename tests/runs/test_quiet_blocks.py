@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from math import inf
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import banksim
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.load import load
+from banksim.machine.llvm import chunks
 from banksim.machine.llvm.chunks import in_chunks, runs_of
 from banksim.runs import quiet_blocks
 from banksim.runs.options import Call, Options
@@ -158,3 +160,12 @@ def test_runs_of_numbers() -> None:
     assert runs_of(np.array([0, 1, 2, 5, 7, 8])) == [range(3), range(5, 6), range(7, 9)]
     assert runs_of(np.array([], np.int64)) == []
     assert list(in_chunks([1, 2, 3, 4, 9], 2, {3})) == [range(1, 3), range(4, 5), range(9, 10)]
+
+
+def test_runs_of_blocks_that_take_no_time_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch of 17 short blocks is a few calls of compiled code; workers that join one of long blocks find some."""
+    for quick, lengths in ((inf, [1, 2, 4, 4, 4, 2]), (0, [1] * 17)):
+        monkeypatch.setattr(chunks, "QUICK", quick)
+        runs = [*in_chunks(range(17), chunks.growing(1, 4), ())]
+        assert [number for run in runs for number in run] == [*range(17)]
+        assert [*map(len, runs)] == lengths

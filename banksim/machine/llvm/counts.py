@@ -32,8 +32,9 @@ class Counts:
 
 
 def merged(tallies: list[Array]) -> Array:
-    """The sums of what workers counted; of their worst requests the worst, first in block and warp."""
-    total = tallies[0].copy()
+    """The sums of what workers counted; of their worst requests the worst, first in block and warp. (NumPy's own copy
+    leaves what lies between fields as memory was, and equal tallies would differ in their bytes.)"""
+    total = tallies[0].view(np.uint8).copy().view(tallies[0].dtype)
     for other in tallies[1:]:
         for name in ("requests", "low", "high", "ideal", "unknown"):
             total[name] += other[name]

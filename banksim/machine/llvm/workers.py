@@ -16,7 +16,7 @@ from banksim.errors import UnsupportedError
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop, told
 from banksim.machine.launch import Launch
-from banksim.machine.llvm.chunks import in_chunks
+from banksim.machine.llvm.chunks import growing, in_chunks
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
@@ -90,7 +90,8 @@ def execute(
             workers = 1
             spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
     if launch.apart:
-        pieces = in_chunks(blocks, max(1, len(blocks) // (16 * workers)), without)
+        chunk = max(1, len(blocks) // (16 * workers))
+        pieces = in_chunks(blocks, growing(chunk, len(blocks) // 4) if workers == 1 else chunk, without)
     budget = (max_instructions or 2**62) // (workers * size)
     stop_words = np.zeros(workers + spare, np.uint32)
 

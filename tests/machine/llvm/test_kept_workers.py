@@ -8,6 +8,8 @@ import pytest
 
 from banksim.machine.launch import Launch
 from banksim.machine.llvm import workers
+from banksim.machine.llvm.counts import merged
+from banksim.machine.state import TALLY, aligned
 from banksim.runs import run
 from helpers.recorded_launches import ENDING, launched
 
@@ -41,3 +43,12 @@ def test_launches_by_kept_workers(monkeypatch: pytest.MonkeyPatch) -> None:
             for array, same in zip(arrays, others, strict=True):
                 np.testing.assert_array_equal(array, same)
         assert not made, "the second is run by the worker of the first"
+
+
+def test_equal_tallies_are_equal_in_every_byte() -> None:
+    """By their bytes launches of a program are found to have counted the same; records have bytes between fields."""
+    tallies = aligned(TALLY, 3)
+    tallies["requests"], tallies["worst_block"] = 7, 2
+    dirty = [np.full(tallies.nbytes, 0xA5, np.uint8) for _ in range(64)]
+    del dirty  # what NumPy is given next
+    assert merged([tallies]).tobytes() == tallies.view(np.uint8).tobytes()
