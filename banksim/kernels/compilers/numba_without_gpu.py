@@ -28,11 +28,16 @@ def module(name: str) -> Any:
     return importlib.import_module(name)
 
 
+def require() -> None:
+    """InputError where numba-cuda is not installed."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise missing("Numba kernels need numba-cuda", "cuda")
+
+
 @functools.cache
 def numba_cuda() -> object:
     """numba.cuda as it is for GPUs, whatever NUMBA_ENABLE_CUDASIM says. InputError where it cannot be used."""
-    if importlib.util.find_spec("numba_cuda") is None:
-        raise missing("Numba kernels need numba-cuda", "cuda")
+    require()
     wanted = os.environ.pop(SIMULATOR, None)
     try:
         cuda = importlib.import_module("numba.cuda")

@@ -188,5 +188,5 @@ def place(trace: TracebackType | None) -> str:
     files = (getattr(sys.modules.get(name), "__file__", None) for name in LAUNCHING)
     packages = tuple(os.path.join(os.path.dirname(file), "") for file in files if file)
     frames = [f for f in traceback.extract_tb(own_frames(trace)) if not belongs_to_banksim(f.filename)]
-    own = [f for f in frames if not f.filename.startswith(packages)]
+    own = [f for f in frames if not f.filename.startswith((*packages, "<frozen importlib"))]
     return f"{own[-1].filename}:{own[-1].lineno}:" if own else ""

@@ -17,7 +17,7 @@ from banksim.architectures.bank_rules import Architecture
 from banksim.errors import BanksimError, CompileError, InputError, UnsupportedError
 from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Dispatcher, ForAll, LaunchConfiguration, Manager, Signature, Types
-from banksim.kernels.compilers.numba_without_gpu import for_gpus, module, numba_cuda, replaced
+from banksim.kernels.compilers.numba_without_gpu import for_gpus, module, numba_cuda, replaced, require
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch, prepare
 from banksim.machine.parameters import field_bytes
@@ -189,14 +189,16 @@ def simulated(
     choice: Choice | None = None,
 ) -> Iterator[Launches]:
     """Within, numba.cuda runs without a GPU, in all threads. What is launched is executed as `options` say, and
-    counted; `requests` gets every request. InputError, when numba.cuda is imported, if numba-cuda is missing or its
-    simulator."""
+    counted; `requests` gets every request. InputError if numba-cuda is missing, or, when numba.cuda is imported, is
+    its simulator."""
+    require()
     options = options or Options()
     launches = Launches(rules, options.checks, choice)
     host = SimulatedGPU(launches, options, progress, requests)
     with ExitStack() as stack:
 
         def numba(_: ModuleType) -> None:
+            numba_cuda()  # its error names the line of the program that wants it
             stack.enter_context(simulated_numba(host))
 
         def bindings(driver: ModuleType) -> None:
