@@ -35,15 +35,21 @@ from banksim.system.jit import carray, inlined, inner, outer
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
-REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, FIRST, WORST, KIND, NEXT, SITE_OF = range(12)
-"""The figures of a key; of its worst request the excess, block, and row; op and width, 0 where an entry is
-free; the entry of the site's next key, 0 if there is none; the site. First stand entries of the sites' first keys."""
-KNOWN, MASK_OF, AGAIN, ONE = range(12, 16)
+REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, FIRST, WORST, KEY = range(10)
+"""The figures of a key; of its worst request the excess, block, and row; site, op and width, 0 where an entry is free.
+An entry stands where a hash of its key says, or at the next place that was free."""
+KNOWN, MASK_OF, AGAIN, ONE = range(10, 14)
 ENTRY = ONE + SUMS
 """Of a request of the key that is known: where its addresses lie, its mask (0: there is none), how many alike have been
 met since, which the first figures do not hold yet, and what one has of these."""
-ORDER = ((1, WORST), (1, FIRST), (-1, EXCESS), (1, KIND), (1, SITE_OF))
-"""Entries are ordered by the last of these first; kinds are in the order of ops, then widths."""
+ORDER = ((1, WORST), (1, FIRST), (-1, EXCESS), (1, KEY))
+"""Entries are ordered by the last of these first; keys are in the order of sites, then ops, then widths."""
+SITE_BIT = 32
+"""From this bit of a key on, the site."""
+SPARE = 4
+"""Entries for each that may be used: of a fuller table more would not stand at their hash."""
+LARGEST_AT_FIRST = 16
+"""log2 of the entries that a table begins with at most: a trace may name far more sites than it has."""
 SOME = 1 << 15
 """Requests that a thread takes at a time: so few that all threads end together; to take them costs little here."""
 NO_EXCESS = -2
@@ -63,17 +69,18 @@ def at(entries: Integers, n: Integer) -> Integers:
 
 
 @inlined
-def entry_of(site: Integer, kind: Integer, used: Integer, entries: Integers) -> tuple[Integer, Integer]:
-    """The number of the entry of a site and kind, made if there is none yet; and how many are used then."""
-    n = np.int64(site)
-    while at(entries, n)[KIND] and at(entries, n)[KIND] != kind:
-        if not at(entries, n)[NEXT]:
-            at(entries, n)[NEXT], used = used, used + 1
-        n = at(entries, n)[NEXT]
-    entry = at(entries, n)
-    if not entry[KIND]:
-        entry[SITE_OF], entry[KIND], entry[EXCESS] = site, kind, NO_EXCESS
-    return n, used
+def key_of(site: Integer, kind: Integer) -> Integer:
+    return np.int64(site) << np.int64(SITE_BIT) | np.int64(kind)
+
+
+@inlined
+def entry_of(key: Integer, entries: Integers) -> Integers:
+    """The entry of a key, or the free one that would be its own."""
+    last = np.int64(len(entries) - 1)
+    n = np.int64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) & last
+    while at(entries, n)[KEY] != key and at(entries, n)[KEY]:
+        n = (n + 1) & last
+    return at(entries, n)
 
 
 @inner
@@ -89,11 +96,7 @@ def add_known(
     address = addresses[0] + first * addresses[1]
     for k in range(count):
         fetch_ahead(address, AHEAD * addresses[1])
-        kind, entry = np.int64(kind_of(ops[k], widths[k])), at(entries, sites[k])
-        while entry[KIND] != kind:
-            if not entry[NEXT]:
-                return k
-            entry = at(entries, entry[NEXT])
+        entry = entry_of(key_of(sites[k], kind_of(ops[k], widths[k])), entries)
         active, block = word(masks[k] & read[ops[k]]), np.int64(blocks[k])
         if not masks[k] or entry[MASK_OF] != masks[k]:
             return k
@@ -133,7 +136,7 @@ def _tally(
     blocks, rules, room = unpacked(columns, BLOCK), pointer(rule.ctypes.data), room_for_many()
     # To make requests known costs as much as to add them up: it is done the less often the less it helps.
     row, wait, pause, hopeful = first, 0, 1, False
-    while row < last and used + REQUESTS <= len(entries):
+    while row < last and SPARE * (used + REQUESTS) <= len(entries):
         count = min(REQUESTS, last - row)
         if hopeful:
             known = add_known(columns, row, count, read, keep, entries)
@@ -148,11 +151,10 @@ def _tally(
             fetch_ahead(rows_at[k], AHEAD * addresses[1])
             if not mask[k]:
                 continue
-            site, kind = site_at[k], np.int64(kinds[k])
-            entry = at(entries, site)
-            if entry[KIND] != kind:
-                n, used = entry_of(site, kind, used, entries)
-                entry = at(entries, n)
+            key = key_of(site_at[k], kinds[k])
+            entry = entry_of(key, entries)
+            if not entry[KEY]:
+                entry[KEY], entry[EXCESS], used = key, NO_EXCESS, used + 1
             often = np.int64(often_at[k])
             # All is read before anything is written, so that LLVM makes vectors of it.
             one, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
@@ -172,8 +174,8 @@ def _tally(
             wait, hopeful = pause, True
             for k in range(count):
                 if mask[k]:
-                    n, used = entry_of(site_at[k], np.int64(kinds[k]), used, entries)
-                    make_known(at(entries, n), addresses[0] + (row + k) * addresses[1], mask[k], sums[k])
+                    entry = entry_of(key_of(site_at[k], kinds[k]), entries)
+                    make_known(entry, addresses[0] + (row + k) * addresses[1], mask[k], sums[k])
         row += count
     return row, used
 
@@ -186,29 +188,27 @@ def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None
     columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, often))
 
     keep = moves_of(arch.period)
-    sites: Integer = len(trace.sites)
-    nothing = np.zeros((max(64, sites + REQUESTS), ENTRY), np.int64)
-    tables = {0: (nothing, sites)}
+    size = 1 << min((SPARE * (len(trace.sites) + REQUESTS)).bit_length(), LARGEST_AT_FIRST)
+    tables: dict[int, list[tuple[Ints, Integer]]] = {}
 
     def work(first: int, last: int) -> None:
-        thread = get_ident()
-        entries, used = tables.get(thread) or (nothing.copy(), sites)
+        mine = tables.setdefault(get_ident(), [(np.zeros((size, ENTRY), np.int64), 0)])
         while first < last:
+            entries, used = mine.pop()
             reached, used = _tally(columns, first, last, table, rule, READ, keep, used, entries)
-            first = int(reached)
-            if first < last:
-                entries = np.concatenate([entries, np.zeros_like(entries)])
-        tables[thread] = entries, used
+            mine.append((entries, used))
+            if (first := int(reached)) < last:
+                mine.append((np.zeros((2 * len(entries), ENTRY), np.int64), 0))
 
     spread(work, n, workers=workers, chunk=SOME)
-    found = np.concatenate([entries[entries[:, KIND] > 0] for entries, _ in tables.values()])
+    every = [entries for mine in tables.values() for entries, _ in mine] or [np.zeros((0, ENTRY), np.int64)]
+    found = np.concatenate([entries[entries[:, KEY] > 0] for entries in every])
     found[:, REQUEST : IDEALS + 1] += found[:, ONE:] * found[:, AGAIN, None]
     # Entries of a key stand together, the one with its worst request first.
     found = found[np.lexsort([sign * found[:, field] for sign, field in ORDER])]
-    keys = found[:, (SITE_OF, KIND)]
-    first = np.flatnonzero(np.diff(keys, axis=0, prepend=-1).any(axis=1))
+    first = np.flatnonzero(np.diff(found[:, KEY], prepend=-1))
     sums = np.add.reduceat(found[:, REQUEST : IDEALS + 1], first)
     degrees = np.maximum.reduceat(found[:, DEGREE_LOW : DEGREE_HIGH + 1], first)
     figures = np.hstack([sums, degrees, found[first][:, (WORST, EXCESS)]])
-    both = zip(keys[first].tolist(), figures.tolist(), strict=True)
-    return {(site, *divmod(kind, WIDEST)): Tally(*figure) for (site, kind), figure in both}
+    both = zip(found[first, KEY].tolist(), figures.tolist(), strict=True)
+    return {(key >> SITE_BIT, *divmod(key & (1 << SITE_BIT) - 1, WIDEST)): Tally(*figure) for key, figure in both}
