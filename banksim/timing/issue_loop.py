@@ -105,6 +105,20 @@ def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
 
 
 @inlined
+def different(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
+    """How many different values a register has in these lanes."""
+    held = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
+    n = 0
+    for lane in range(32):
+        first = lanes >> lane & 1
+        for lower in range(lane):
+            if (lanes >> lower & 1) != 0 and held[lower] == held[lane]:
+                first = 0
+        n += first
+    return n
+
+
+@inlined
 def issue(
     sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer
 ) -> Integer:
@@ -129,6 +143,7 @@ def issue(
     named: Integer = 0
     if active and (row.uniform >= 0 or row.base >= 0):
         named = name(waiting.behind, row, record, warp.record + state.REGISTERS, mask)
+    parts = different(warp, row.values, mask) if active and row.values >= 0 else 1
     early = warp.state == BLOCKED
     answer: Integer = np.int32(codes.RUN)
     if early:  # behind its barrier: it will be executed when that releases the warp
@@ -170,14 +185,18 @@ def issue(
                 sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
         if row.server >= 0 and active:
             begins = max(t, path.servers[row.server])
-            values = distinct(warp, row.matches, running) if row.matches >= 0 else 1
-            latency += f.value * (values - 1)
+            values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
+            latency += (f.value if row.matches >= 0 else row.each) * (values - 1)
             path.servers[row.server] = begins + f.server * row.serves * values
             if row.server == BARRIERS and row.kind != BARRIER:
                 sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], begins - f.asked)
             if row.kind == PLAIN:
                 warp.ready += begins - t
             shared_memory_path.grant(path, warp.core)
+    elif parts > 1:  # WARPSYNC sends the parts of a warp on one after the other
+        begins = max(t, path.servers[issue_table.PARTS + warp.core])
+        path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
+        warp.ready += begins - t + latency + row.each * parts
     if row.far == STORED and active:
         sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):

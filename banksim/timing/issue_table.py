@@ -26,7 +26,7 @@ class Unit(NamedTuple):
     """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
     sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
-    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well."""
+    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well. `each`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -35,6 +35,7 @@ class Unit(NamedTuple):
     more: int = 0
     serves: int = 1
     blocks: int = 0
+    each: int = 0
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
@@ -44,9 +45,10 @@ HALF = 2
 """Cycles for which a float holds one of the halves."""
 PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
 """Their names in reports."""
-CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES = range(6)
+CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES, PARTS = range(7)
 """The units that all sub-cores share (`server`): constant memory, special registers, barriers, the unit that compares
-lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return, and that of fences."""
+lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return, and that of fences; and from PARTS on
+what each sub-core has to send the parts of a warp on."""
 _TABLE = {
     "FADD FMUL FFMA HFMA2.MMA": Unit(FMA, 1),
     "IMAD IDP VIADD HFMA2 HADD2 HMUL2": Unit(HEAVY, 2),
@@ -62,7 +64,7 @@ _TABLE = {
     "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
     "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
     "DMMA": Unit(TENSOR, 16, 26),
-    "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS),
+    "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS, each=8),
     "S2R": Unit(SYSTEM, 2, 23, REGISTERS),
     "S2UR": Unit(SYSTEM, 3, 35, REGISTERS),
     "B2R": Unit(SYSTEM, 2, 26, BARRIERS),
@@ -81,12 +83,14 @@ _TABLE = {
     "MEMBAR.ALL.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=248),
     "YIELD": Unit(SYSTEM, 1, server=CONVERGENCE, serves=2, more=46),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
+    "WARPSYNC": Unit(-1, 11, 10, each=20),
+    "WARPSYNC.EXCLUSIVE": Unit(-1, 9, each=31),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
 IMAD.WIDE tests/data/timing/h200_multipliers.npz, B2R h200_barriers.npz there, MEMBAR.ALL.GPU
 tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
-tests/data/timing/h200_loops.npz."""
+tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -111,7 +115,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
-        row["pipe"] = row["register"] = row["matches"] = -1
+        row["pipe"] = row["register"] = row["matches"] = row["values"] = -1
         row["kind"] = kind(i)
         row["joins"] = i.name in ("BSYNC", "WARPSYNC")
         counted = c.write is not None or c.read is not None
@@ -134,8 +138,12 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
         elif counted or unit(i) is not ANYTHING_ELSE:
             for field, value in unit(i)._asdict().items():
                 row[field] = value
-            if i.name == "LDC" and not any(part.kind == "R" for o in i.operands[1:] for part in o.parts):
-                row["latency"] -= DIRECT
+            if i.name == "LDC":
+                index = [part.number for o in i.operands[1:] for part in o.parts if part.kind == "R"]
+                row["values"] = index[0] if index else -1
+                row["latency"] -= 0 if index else DIRECT
+            if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R":
+                row["values"] = i.operands[0].number
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:
                 row["matches"] = i.operands[0].number
@@ -241,13 +249,14 @@ def slack(sources: dict[int, int], parity: int) -> int:
 
 def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:
     """How many registers of even and of odd numbers an instruction reads. A product of 64 bits is made in two halves:
-    each reads both factors, and its half of the addend."""
+    each reads both factors, and its half of the addend. Of three doubles an instruction reads one a cycle, two it reads
+    at once (tests/data/timing/h200_parts.npz)."""
     if i.opcode.startswith(WIDE):
         factors, addend = {number for slot, number in sources.items() if slot != ADDEND}, int(ADDEND in sources)
         odd = sum(number & 1 for number in factors)
         return 2 * (len(factors) - odd) + addend, 2 * odd + addend
     numbers = set(sources.values())
-    odd, both = sum(number & 1 for number in numbers), (len(numbers) + 1) // 2
+    odd, both = sum(number & 1 for number in numbers), 3 if len(numbers) == 3 else 1
     return (both, both) if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
 
 

@@ -1,0 +1,29 @@
+"""Where parts of a warp, different constants or registers of doubles wait for each other, beside what one H200 took."""
+
+import numpy as np
+import pytest
+
+import banksim
+from helpers.recordings import clocked
+
+
+@pytest.mark.parametrize(
+    ("name", "off"),
+    [
+        ("fours_wait_for_each_other", [0.001, 0.001, 0.001, 0.05, 0.03, 0.02]),
+        ("halves_reduce", [0.01, 0.01, 0.01, 0.01, 0.02, 0.13]),
+        ("eight_constants", [0.02, 0.15, 0.1, 0.01, 0.01, 0.01]),
+        ("three_doubles", [0.01, 0.01, 0.01, 0.02, 0.01, 0.03]),
+    ],
+)
+def test_blocks_of_1_to_32_warps(name: str, off: list[float]) -> None:
+    arrays, kernels = clocked("timing/h200_parts")
+    for threads, cycles, most in zip(
+        arrays["threads"], arrays["cycles"][list(arrays["names"]).index(name)], off, strict=True
+    ):
+        warps = threads // 32
+        clocks, data = np.zeros((6, warps, 2), np.uint32), np.linspace(0, 1, 4096, dtype=np.float32)
+        given = [data, np.zeros(1024, np.float32), clocks, np.int32(1)]
+        banksim.run(kernels[name], 1, int(threads), given, dynamic_shared=52 * 1024, timing=True)
+        passes = clocks[:, :, 1].max(1).astype(int) - clocks[:, :, 0].min(1)
+        assert np.median(passes[1:]) == pytest.approx(np.median(cycles), rel=most)
