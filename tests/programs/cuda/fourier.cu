@@ -195,6 +195,7 @@ int main(int argc, char **argv) {
     CHECK; is(cufftPlan1d(&p, 8, CUFFT_R2C, 1), 0);
     CHECK; is(cufftExecZ2D(p, (cufftDoubleComplex *)matrix.at, (double *)other.at), CUFFT_INVALID_VALUE);
     CHECK; is(cufftXtExec(p, matrix.at, other.at, CUFFT_INVERSE), CUFFT_INVALID_VALUE);
+    CHECK; is(cufftExecR2C(p, real.at + 1, (cufftComplex *)halves.at), CUFFT_INVALID_VALUE); // real numbers too lie as complex ones
     CHECK; is(cufftXtExec(p, real.at, halves.at, CUFFT_FORWARD), 0);
     CHECK; is(cufftDestroy(p), 0);
     // Of the types that cufftXtMakePlanMany takes: six pairs, each by way of a real or a complex type.

@@ -11,6 +11,7 @@ curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 twister.py  those of MT19937
 quasirandom.py  Sobol's numbers
+poisson.py  Poisson's, made of words
 """
 
 import time

@@ -5,8 +5,9 @@ normal and log-normal floats (of mean 0 and deviation 1: others were not recorde
 computes the same with functions that are rounded correctly, as 32 recorded log-normal floats tell. Normal numbers as
 doubles differ in the last digits, as do their exponentials. MT19937 gives an H200's integers and uniform numbers; its
 normal floats differ by at most 3 units in the last place, log-normal ones by 7, normal doubles in the last digits.
-Poisson's numbers, MTGP32's and those of XORWOW's ordering by seeds are NumPy's of the same distribution. Quasirandom
-numbers are those of quasirandom.py.
+Poisson's are those of poisson.py, as ten million recorded ones tell. XORWOW's and MRG32k3a's of means from 2,000 on,
+MTGP32's numbers and those of XORWOW's ordering by seeds are NumPy's of the same distribution, quasirandom ones those of
+quasirandom.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 from banksim.errors import UnsupportedError
 from banksim.machine.operations import special_functions
 from banksim.machine.reference.engine import NumpyEngine
-from banksim.runs.programs.libraries import quasirandom
+from banksim.runs.programs.libraries import poisson, quasirandom
 from banksim.runs.programs.libraries.calls import Array, Memory, of_bits
 from banksim.runs.programs.libraries.generators import M1, Generator, Mrg32k3a, Philox, Xorwow
 
@@ -73,7 +74,7 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
         if name == "GeneratePoisson":
             raise UnsupportedError(f"{memory.what} of quasirandom numbers")
         values[:] = quasirandom.numbers(kind, name, offset + taken // dimensions, dimensions, count, parameters)
-    elif kind in GENERATORS and ordering != SEEDED and name != "GeneratePoisson":
+    elif kind in GENERATORS and ordering != SEEDED and not is_unknown(kind, name, parameters[0]):
         place = serial >> 32, handle
         if place not in generators or generators[place][0] != serial:
             generators[place] = serial, GENERATORS[kind](seed, offset)
@@ -87,8 +88,19 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     return b"" if address else values.tobytes()
 
 
+def is_unknown(kind: int, name: str, mean: float) -> bool:
+    """Whether no recording tells which of the generator's numbers become Poisson's."""
+    return name == "GeneratePoisson" and mean >= poisson.ROUNDED and GENERATORS[kind] in (Xorwow, Mrg32k3a)
+
+
 def numbers(generator: Generator, name: str, count: int, parameters: tuple[Any, Any], on_host: bool) -> Array:
     """The next numbers of a distribution. Normal ones come in pairs, by Box and Muller."""
+    if name == "GeneratePoisson":
+        mean = parameters[0]
+        if mean < poisson.ROUNDED:
+            return poisson.of_words(numbers(generator, "Generate", count, parameters, on_host), mean)
+        even = count if generator.by_inverse else count + count % 2
+        return poisson.of_normal(numbers(generator, "GenerateNormal", even, (0, 1), on_host)[:count], mean)
     if generator.by_inverse:
         return quasirandom.distributed(generator.draw(count, 1)[:, 0], 32, name, parameters)
     double, mrg = name.endswith("Double"), isinstance(generator, Mrg32k3a)

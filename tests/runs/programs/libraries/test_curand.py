@@ -10,6 +10,7 @@ import pytest
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.runs.programs import libraries
+from banksim.runs.programs.libraries import poisson
 from banksim.runs.programs.libraries.curand import DISTRIBUTIONS
 from helpers.places import DATA
 
@@ -108,3 +109,28 @@ def test_hosts_and_devices_have_the_same_twister() -> None:
         assert f"{take('GenerateUniform', 8)[7]:.6f}" == "0.996097"
     normal = generator("mt19937")("GenerateNormal", 128)
     np.testing.assert_allclose(normal, RECORDED["mt19937_GenerateNormal"], 3e-7)
+
+
+@pytest.mark.parametrize(
+    "mean", ["0.5", "1", "4", "10", "30", "63", "64", "65", "100", "1000", "1999", "2000", "4001", "100000"]
+)
+def test_poissons_numbers_are_those_of_curand(mean: str) -> None:
+    took = generator("philox")("GeneratePoisson", 1024, (float(mean), 0))
+    np.testing.assert_array_equal(took, RECORDED[f"philox_poisson_{mean}"])
+
+
+@pytest.mark.parametrize("label", ["xorwow", "mrg", "mt19937"])
+def test_each_generator_makes_poissons_numbers_of_its_words(label: str) -> None:
+    take = generator(label)
+    np.testing.assert_array_equal(take("GeneratePoisson", 1 << 14, (10, 0))[:256], RECORDED[f"{label}_poisson_10"])
+    np.testing.assert_array_equal(take("GeneratePoisson", 64, (10, 0)), RECORDED[f"{label}_poisson_10_again"])
+
+
+def test_a_large_mean_takes_one_word_of_the_twister() -> None:
+    took = generator("mt19937")("GeneratePoisson", 255, (5000, 0))
+    np.testing.assert_array_equal(took, RECORDED["mt19937_poisson_5000"][:255])
+
+
+def test_a_word_at_the_edge_of_a_share() -> None:
+    """Recorded too: half a word less would fall into it."""
+    assert poisson.of_words(np.array([0x11FF6968], np.uint64), 30.0) == 20

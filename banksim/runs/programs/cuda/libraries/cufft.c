@@ -92,11 +92,15 @@ static const struct transform *transform_of(cufftType type) {
     return NULL;
 }
 
+static size_t complex_bytes(const struct transform *transform) {
+    return transform->complex == CUDA_C_64F ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex);
+}
+
 /* What a transform needs beside its values, which here is nothing. An H200's cuFFT needs nothing of one dimension up to
    4,096 either, and room for the complex values once at powers of two above; other sizes are believable ones. */
 static size_t work_bytes(const struct plan *plan) {
     const struct transform *transform = transform_of(plan->type);
-    size_t bytes = (transform->complex == CUDA_C_64F ? sizeof(cufftDoubleComplex) : sizeof(cufftComplex)) * plan->batch;
+    size_t bytes = complex_bytes(transform) * plan->batch;
     if (plan->rank == 1 && plan->sizes[0] <= 4096) return 0;
     for (int axis = 0; axis < plan->rank; axis++)
         bytes *= transform->direction && axis == plan->rank - 1 ? plan->sizes[axis] / 2 + 1 : plan->sizes[axis];
@@ -270,7 +274,8 @@ cufftResult cufftXtExec(cufftHandle handle, void *from, void *to, int direction)
     const struct transform *transform = transform_of(plan.type);
     if (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
     if (transform->direction && direction != transform->direction) return CUFFT_INVALID_VALUE;
-    if (!from || !to) return CUFFT_EXEC_FAILED; /* so an H200 says of a missing result, and faults at other null addresses */
+    if (((uintptr_t)from | (uintptr_t)to) % complex_bytes(transform)) return CUFFT_INVALID_VALUE;
+    if (!from || !to) return CUFFT_EXEC_FAILED; /* of a complex result; an H200 faults at other null addresses */
     if (!plan.given) {
         plan.input = packed(&plan, transform->input == transform->complex, from == to);
         plan.output = packed(&plan, transform->output == transform->complex, from == to);
