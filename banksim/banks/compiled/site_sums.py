@@ -37,7 +37,8 @@ Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
 REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, FIRST, WORST, KEY = range(10)
 """The figures of a key; of its worst request the excess, block, and row; site, op and width, 0 where an entry is free.
-An entry stands where a hash of its key says, or at the next place that was free."""
+Entries of an op and width stand in the order of sites from a place on that a hash of these says, or, where others stand
+already, so many further as it says."""
 KNOWN, MASK_OF, AGAIN, ONE = range(10, 14)
 ENTRY = ONE + SUMS
 """Of a request of the key that is known: where its addresses lie, its mask (0: there is none), how many alike have been
@@ -46,9 +47,9 @@ ORDER = ((1, WORST), (1, FIRST), (-1, EXCESS), (1, KEY))
 """Entries are ordered by the last of these first; keys are in the order of sites, then ops, then widths."""
 SITE_BIT = 32
 """From this bit of a key on, the site."""
-SPARE = 4
-"""Entries for each that may be used: of a fuller table more would not stand at their hash."""
-LARGEST_AT_FIRST = 16
+SPARE = 2
+"""Entries for each that may be used: in a fuller table more would not stand at their first place."""
+LARGEST_AT_FIRST = 14
 """log2 of the entries that a table begins with at most: a trace may name far more sites than it has."""
 SOME = 1 << 15
 """Requests that a thread takes at a time: so few that all threads end together; to take them costs little here."""
@@ -76,10 +77,10 @@ def key_of(site: Integer, kind: Integer) -> Integer:
 @inlined
 def entry_of(key: Integer, entries: Integers) -> Integers:
     """The entry of a key, or the free one that would be its own."""
-    last = np.int64(len(entries) - 1)
-    n = np.int64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) & last
+    last, mixed = np.int64(len(entries) - 1), np.int64(word(word(key) * word(0x9E3779B1)))
+    n = ((key >> np.int64(SITE_BIT)) + (mixed >> np.int64(12))) & last
     while at(entries, n)[KEY] != key and at(entries, n)[KEY]:
-        n = (n + 1) & last
+        n = (n + (mixed | np.int64(1))) & last
     return at(entries, n)
 
 
