@@ -59,7 +59,11 @@ class BlockBarriers(ControlFlow):
         e.b.position_at_end(wait)
         e.set(self.context, CONTEXT, "arrived", arrived, number)
         e.set(self.context, CONTEXT, "expected", INT[32](0), number)
+        alone = e.empty(e.get(self.warp, WARP, "groups"))
         self.put_aside(mask, INT[32](next_pc), AT_BARRIER + number, phase)
+        if not self.stepwise:
+            with e.b.if_then(alone, likely=True):  # the scheduler would find no group that goes on
+                e.b.ret(INT[32](codes.BLOCKED))
         e.b.branch(self.scheduler)
 
     def barrier_result(self, i: Instruction) -> None:

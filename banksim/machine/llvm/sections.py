@@ -75,12 +75,38 @@ class Sections(Convergence, BlockBarriers):
             e.b.position_at_end(wait)
         e.b.ret(answer)
 
+    def resume_alone(self, goes_on: ir.Block) -> None:
+        """Go on with the only group of a warp if it is ready, or its barrier of the block has let it pass, as the
+        scheduler would, which takes several times as long."""
+        e, b = self.e, self.e.b
+        one, on, several = (b.append_basic_block(name) for name in ("one", "on", "several"))
+        b.cbranch(b.icmp_unsigned("==", e.get(self.warp, WARP, "groups"), INT[32](1)), one, several)
+        b.position_at_end(one)
+        wait = e.get(self.warp, WARP, "group_wait")
+        number = b.sub(wait, INT[32](codes.AT_BARRIER))
+        at_barrier = b.icmp_unsigned("<", number, INT[32](codes.BLOCK_BARRIERS))
+        place = b.zext(b.select(at_barrier, number, INT[32](0)), INT[64])
+        phase = e.load(e.at(e.field(self.context, CONTEXT, "phase"), place, INT[32]), INT[32])
+        over = b.icmp_unsigned("!=", phase, e.get(self.warp, WARP, "group_phase"))
+        ready = b.icmp_unsigned("==", wait, INT[32](codes.READY))
+        b.cbranch(b.or_(ready, b.and_(at_barrier, over)), on, several)
+        b.position_at_end(on)
+        for name, parked in (("active", "group_mask"), ("pc", "group_pc")):
+            e.set(self.warp, WARP, name, e.get(self.warp, WARP, parked))
+        for name in ("groups", "slot", "again"):
+            e.set(self.warp, WARP, name, INT[32](0))
+        e.increase(e.field(self.context, CONTEXT, "resumed"), INT[64](1))
+        b.branch(goes_on)
+        b.position_at_end(several)
+
     def build_warp(self, function: ir.Function) -> None:
         e = self.e
         self.enter_function(function)
         schedule, paused, go_on = (e.b.append_basic_block(name) for name in ("schedule", "paused", "go_on"))
         e.b.cbranch(e.empty(e.get(self.warp, WARP, "running")), schedule, paused)
         e.b.position_at_end(schedule)
+        if not self.stepwise and not self.watched:
+            self.resume_alone(go_on)
         self.ask_scheduler(go_on)
         e.b.position_at_end(paused)
         e.increase(e.field(self.context, CONTEXT, "resumed"), INT[64](1))
