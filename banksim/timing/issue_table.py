@@ -139,10 +139,10 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             for field, value in unit(i)._asdict().items():
                 row[field] = value
             if i.name == "LDC":
-                index = [part.number for o in i.operands[1:] for part in o.parts if part.kind == "R"]
-                row["values"] = index[0] if index else -1
+                index = [part for o in i.operands[1:] for part in o.parts if part.kind == "R"]
+                row["values"] = next((part.number for part in index if not part.is_zero), -1)
                 row["latency"] -= 0 if index else DIRECT
-            if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R":
+            if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
                 row["values"] = i.operands[0].number
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
             if i.opcode.startswith("MATCH.ANY") and not i.operands[0].is_zero:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import banksim
+from banksim.timing.issue_table import code_table
 from helpers.recordings import clocked
 
 
@@ -27,3 +28,12 @@ def test_blocks_of_1_to_32_warps(name: str, off: list[float]) -> None:
         banksim.run(kernels[name], 1, int(threads), given, dynamic_shared=52 * 1024, timing=True)
         passes = clocks[:, :, 1].max(1).astype(int) - clocks[:, :, 0].min(1)
         assert np.median(passes[1:]) == pytest.approx(np.median(cycles), rel=most)
+
+
+def test_a_constant_without_an_index_has_no_register_that_tells_its_places() -> None:
+    """RZ is none: what lies behind the registers was read in its place, and time was another in every run."""
+    _, kernels = clocked("timing/h200_parts")
+    kernel = kernels["eight_constants"]
+    indexed = [i.opcode == "LDC" and "[RZ]" in i.text for i in kernel.instructions]
+    assert any(indexed)
+    assert (code_table(kernel)["values"][indexed] == -1).all()
