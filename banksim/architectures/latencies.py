@@ -93,7 +93,7 @@ class Numbers(NamedTuple):
     code_apart: int  # between lines that follow one another, from the cache behind the multiprocessor's
     code_apart_l2: int  # … and from the L2
     barrier: int  # from the last arrival at a barrier to the release
-    asked: int  # how long before the unit of barriers begins with it a sub-core may ask for what a barrier gives
+    asked: int  # how long before the unit of barriers begins with what a sub-core has sent there the next may follow
     join: int  # more than a branch, where another group of the warp goes on with the same instruction,
     switch: int  # … or with another
     server: int  # cycles for which most instructions hold what else all sub-cores share
@@ -192,7 +192,7 @@ H200 = Figures(
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
-        **measured(BEGINS, asked=16),
+        **measured(BEGINS, asked=32),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),

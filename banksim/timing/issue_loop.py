@@ -172,7 +172,7 @@ def issue(
                 sm.warps[other].ready += late
     warp.ready = t + row.stall + row.more + late
     waiting.wake[w] = warp.ready
-    begins = t
+    begins = t + row.way
     latency = np.int64(row.latency)
     if row.pipe >= 0:
         pipe = pipe_of(sm, warp.core, row)
@@ -184,14 +184,14 @@ def issue(
             for other in (ALU, FMA):
                 sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
         if row.server >= 0 and active:
-            begins = max(t, path.servers[row.server])
+            begins = max(begins, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
             latency += (f.value if row.matches >= 0 else row.each) * (values - 1)
             path.servers[row.server] = begins + f.server * row.serves * values
-            if row.server == BARRIERS and row.kind != BARRIER:
+            if row.server == BARRIERS:
                 sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], begins - f.asked)
             if row.kind == PLAIN:
-                warp.ready += begins - t
+                warp.ready += begins - t - row.way
             shared_memory_path.grant(path, warp.core)
     elif parts > 1:  # WARPSYNC sends the parts of a warp on one after the other
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
@@ -211,7 +211,7 @@ def issue(
     elif row.kind == VARIABLE or row.kind == MEMORY:
         watch(sm, waiting, w, row.write, i, issue_table.SIGNALS if row.behind == TRIES else issue_table.OTHER)
         watch(sm, waiting, w, row.read, i, issue_table.OTHER)
-        done = (begins if active else t) + latency
+        done = begins + latency
         if row.behind == TRIES:
             done = max(done, due(waiting.behind, warp.place, named) + f.signal)
             warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)

@@ -90,6 +90,7 @@ class IssueRow(Protocol):
     odd_slack: I4
     alone: I4  # whether the sub-core issues nothing in the cycle before
     blocks: I4  # cycles for which it holds the pipes of integers and of floats besides its own
+    way: I4  # cycles until it comes to its server
 
 
 CODE = np.dtype(fields(IssueRow))

@@ -26,7 +26,8 @@ class Unit(NamedTuple):
     """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
     sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
-    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well. `each`: see IssueRow."""
+    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well. `way`: cycles until it comes to the server,
+    from whose begin with it `latency` counts. `each`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -36,6 +37,7 @@ class Unit(NamedTuple):
     serves: int = 1
     blocks: int = 0
     each: int = 0
+    way: int = 0
 
 
 ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
@@ -67,11 +69,11 @@ _TABLE = {
     "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS, each=8),
     "S2R": Unit(SYSTEM, 2, 23, REGISTERS),
     "S2UR": Unit(SYSTEM, 3, 35, REGISTERS),
-    "B2R": Unit(SYSTEM, 2, 26, BARRIERS),
+    "B2R": Unit(SYSTEM, 2, 16, BARRIERS, way=10),
     "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
-    "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, more=10),
+    "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, way=10),
     "SYNCS": Unit(SYSTEM, 3, 37),
     "UIADD3 UIMAD UISETP ULEA ULOP3 UPLOP3 UPRMT USEL USGXT USHF": Unit(UNIFORM, 2),
     "R2UR": Unit(UNIFORM, 2, 12),
@@ -88,7 +90,7 @@ _TABLE = {
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
-IMAD.WIDE tests/data/timing/h200_multipliers.npz, B2R h200_barriers.npz there, MEMBAR.ALL.GPU
+IMAD.WIDE tests/data/timing/h200_multipliers.npz, B2R and BAR.RED h200_reductions.npz there, MEMBAR.ALL.GPU
 tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
 tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)

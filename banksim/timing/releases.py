@@ -32,7 +32,7 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     """Release a warp from a barrier whose phase ended at cycle t. Instructions behind the barrier that work on
     registers alone have issued while the warp waited; they are executed here. Returns OK or a fault."""
     warp = sm.warps[w]
-    warp.released = t + f.barrier + sm.code[warp.barrier].more
+    warp.released = t + f.barrier
     warp.state = READY
     rouse(waiting, w)
     if record_of(warp).pc // 16 != warp.barrier + 1:  # other threads of the warp go on first
