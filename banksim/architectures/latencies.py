@@ -28,6 +28,7 @@ ASSUMED = "assumed: nobody has shown it"
 BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/hardware/timing/asynchronous.npz"
 
 CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/data/hardware/timing/clusters.npz"
+ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -153,6 +154,9 @@ class Figures:
     """How many clusters run at once, by their blocks, each of which has a multiprocessor to itself (CLUSTERS)."""
     crossing: dict[str, Crossing]
     """By what a request does to another block (CLUSTERS, lanes at one word REMOTE)."""
+    slices: tuple[int, int, int]
+    """For how many hundredths of a cycle an addition holds its slice of the L2, if all multiprocessors add to the same
+    lines: that to a whole sector, to a part of one, or of floats to any (ADDITIONS)."""
     held: dict[str, Held]
     """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
 
@@ -218,6 +222,7 @@ H200 = Figures(
         "add": Crossing(188, 400, 0, 150, 0, 78),
         "swap": Crossing(372, 460, 0, 197, 0, 139),
     },
+    slices=(115, 144, 343),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

@@ -18,6 +18,7 @@ from banksim.requests.lane_intrinsics import equal_or_least, lowest, ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
+from banksim.timing.same_lines import SameLines, add, come, new_same_lines
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
@@ -63,6 +64,7 @@ class GlobalMemory(NamedTuple):
     sets: npt.NDArray[np.void]  # of the L1, of dtype L1_SET
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
+    same: SameLines
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
 
 
@@ -80,7 +82,8 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
     return table
 
 
-def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> GlobalMemory:
+def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, active: int = 0) -> GlobalMemory:
+    """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`."""
     sets = np.zeros(max(l1_bytes // (WAYS << LINE), 1), L1_SET)
     sets["lines"], sets["used"] = ABSENT, np.arange(WAYS)
     per_line = rows, 32
@@ -94,8 +97,14 @@ def new_memory(rows: int, l1_bytes: int, costs: npt.NDArray[np.int64]) -> Global
         sets=sets,
         held=np.zeros(SHARE_OUT + 1, np.int64),
         busy=np.zeros(SHARE_OUT + 1, np.int64),
-        costs=costs,
+        same=new_same_lines(known, active),
+        costs=costs_of(known, active) if known else no_costs(),
     )
+
+
+def busy(memory: GlobalMemory) -> int:
+    """For how many hundredths of a cycle that was held which was held longest."""
+    return max(int(memory.busy.max()), int(memory.same.busy.max()))
 
 
 @inlined
@@ -201,9 +210,12 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
 
 
 @inner
-def issued(memory: GlobalMemory, row: Integer, kind: Integer) -> None:
-    """Count what a request will take of the ways to the L2: a block may end before it has left."""
+def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, block: Integer, t: Integer) -> None:
+    """Count what a request of a block will take of the ways to the L2: the block may end before it has left."""
     for n in range(memory.lines[row]):
+        if kind != STORED:
+            lanes = memory.lanes[row] if n == 0 else 1
+            add(memory.same, memory.line[row, n], memory.words[row, n], lanes, floats, block, t)
         for share in range(2):
             lanes = memory.lanes[row] if n == 0 else 1
             memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
@@ -251,6 +263,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
             at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
             at = send(memory, f, kind, words, memory.lanes[row] if n == 0 else 1, t)
+            if kind == ATOMIC:
+                at = max(at, come(memory.same, memory.line[row, n], t) + f.l2_atomic)
         last = max(last, at)
     return last
 
@@ -258,5 +272,5 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
 @inlined
 def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
     """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
-    own, share = memory.held[OUT], memory.held[SHARE_OUT]
+    own, share = memory.held[OUT], max(memory.held[SHARE_OUT], memory.same.latest[0])
     return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))

@@ -58,7 +58,7 @@ def request(
             what, far, later = issue_table.GLOBAL, row.far, f.l1
             cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
             if leaves(far):
-                issued(path.memory, number, far)
+                issued(path.memory, number, far, row.floats, context.block, t)
     if context.asked:
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
         tallies = carray(pointer(context.tallies), context.memo_count * context.architectures, _TALLY)

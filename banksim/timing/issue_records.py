@@ -68,6 +68,7 @@ class IssueRow(Protocol):
     matches: I4  # of MATCH.ANY: the register with the masks that it finds; -1: none
     values: I4  # of LDC and WARPSYNC: the register whose different values are served one after the other; -1: none
     each: I4  # … more for each of them (of LDC after the first) until the result comes, or the warp goes on
+    floats: I4  # of an addition to global memory: whether it is one of floats
     copies: I4  # of MEMORY: whether it is an asynchronous copy
     pause: I4  # of SLEEP: nanoseconds
     register: I4  # of SLEEP: the register that holds the nanoseconds; -1: none

@@ -132,6 +132,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["apart"] = EACH_REGISTER * max(registers(i), 1)
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
+            row["floats"] = any(m.startswith(("F32", "F16", "F64", "BF16")) for m in i.modifiers)
             row["together"] = asked is not None and "matrix" in asked[0]
             row["copies"] = i.name == "LDGSTS"
             if asked is not None and asked[0] == "st":

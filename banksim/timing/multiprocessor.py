@@ -25,7 +25,7 @@ from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.global_memory import costs_of
+from banksim.timing.global_memory import busy, new_memory
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.spent_cycles import TimedBlock
@@ -35,7 +35,8 @@ from banksim.timing.spent_cycles import TimedBlock
 class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
-    and their transactions; cycles that global memory `beyond` the L1 was busy, and the way `across` to other blocks;
+    and their transactions; cycles that global memory `beyond` the L1 was busy, those until additions have `left` behind
+    the last block, and the way `across` to other blocks;
     cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
     early. Of several multiprocessors, what the busiest was, or sums of all."""
 
@@ -47,6 +48,7 @@ class Simulated:
     requests: int
     transactions: int
     beyond: int
+    left: int
     across: int
     assumed: int
     seconds: float
@@ -91,9 +93,8 @@ class One:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
-        self.path: shared_memory_path.Path = shared_memory_path.new_path(
-            l1_bytes(launch, places), costs_of(figures, active), between
-        )
+        memory = new_memory(shared_memory_path.REQUESTS, l1_bytes(launch, places), figures, active)
+        self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
@@ -228,16 +229,18 @@ class Simulation:
                 else:
                     running.remove(place)
         every = [one.sm for one in self.each]
+        end = max((b.end for b in done), default=0)
         return Simulated(
             spent=summed([sm.spent for sm in every]),
             blocks=done,
-            cycles=max((b.end for b in done), default=0),
+            cycles=end,
             instructions=self.issued,
             busy=np.max([sm.busy for sm in every], axis=0),
             requests=sum(int(sm.served[0]) for sm in every),
             transactions=max(int(sm.served[1]) for sm in every),
             assumed=sum(int(sm.served[2]) for sm in every),
-            beyond=max(int(one.path.memory.busy.max()) for one in self.each) // 100,
+            beyond=max(busy(one.path.memory) for one in self.each) // 100,
+            left=max(0, *(int(one.path.memory.same.latest[0]) // 100 - end for one in self.each)),
             across=max(int(one.path.between.busy[0]) for one in self.each) // 100,
             seconds=time.perf_counter() - began,
             workers=[worker for one in self.each for worker in one.workers],

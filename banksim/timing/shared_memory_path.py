@@ -25,7 +25,6 @@ from banksim.timing.global_memory import (
     has_room,
     leaves,
     new_memory,
-    no_costs,
     reach,
 )
 
@@ -110,9 +109,8 @@ class Waiting(NamedTuple):
     behind: Behind  # what else they can wait for
 
 
-def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None, between: Between | None = None) -> Path:
-    """An empty path; of the L1 cache behind it and what the ways to the L2 are held for, see `global_memory`; of those
-    to other blocks, `between_blocks`."""
+def new_path(memory: GlobalMemory | None = None, between: Between | None = None) -> Path:
+    """An empty path, with what lies behind it."""
     sub_cores = np.zeros(SUB_CORES, SUB_CORE)
     sub_cores["next"] = sub_cores["granted"] = LONG_AGO
     sub_cores["last"] = -1
@@ -131,7 +129,7 @@ def new_path(l1_bytes: int = 0, costs: npt.NDArray[np.int64] | None = None, betw
         servers=np.zeros(SERVERS, np.int64),
         order=np.arange(SUB_CORES),
         one=one,
-        memory=new_memory(REQUESTS, l1_bytes, no_costs() if costs is None else costs),
+        memory=memory or new_memory(REQUESTS),
         between=between or new_between(),
     )
 

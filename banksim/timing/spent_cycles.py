@@ -74,6 +74,7 @@ class Cycles:
     cluster on one each.
 
     total            cycles from the first block's begin to the last one's end
+    left             … and from there until their additions to the lines of others have been made
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
@@ -89,6 +90,7 @@ class Cycles:
     instructions: tuple[TimedInstruction, ...]
     blocks: tuple[TimedBlock, ...]
     total: int
+    left: int
     ideal: int
     resources: Mapping[str, int]
     requests: int

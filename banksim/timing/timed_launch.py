@@ -123,6 +123,7 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         instructions=tuple(instructions),
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,
+        left=outcome.left,
         ideal=best.cycles,
         resources=resources,
         requests=outcome.requests,

@@ -70,13 +70,13 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
 def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
     as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Blocks that execute
-    more or fewer instructions than those that were timed take (assumed) so much longer or shorter. Or what the L2
-    takes, if that is longer."""
+    more or fewer instructions than those that were timed take (assumed) so much longer or shorter. Additions that
+    several blocks make to the same lines leave behind the last. Or what the L2 takes, if that is longer."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
     rounds, left = divmod(clusters, held * groups)
     part = left / (held * groups)
     full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
-    executed = max(cycles.total, cycles.work * cycles.total * full / -(-timed // held))
+    executed = max(cycles.total, cycles.work * cycles.total * full / -(-timed // held)) + cycles.left
     return round(max(executed, cycles.work * cycles.resources["L2 cache"] * count / timed))

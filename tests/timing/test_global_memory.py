@@ -90,6 +90,25 @@ def test_a_block_takes_what_it_took_on_the_h200(
     assert measured["median"] * (1 - within) <= simulated <= measured["most"] * (1 + within)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "blocks", "warps", "within"),
+    [
+        ("red4 one word", 264, 1, 0.02), ("red4 a line", 264, 1, 0.1), ("red4 warps apart", 264, 8, 0.08),
+        ("red4 words of own lines", 264, 1, 0.06), ("atom4 a line", 264, 1, 0.08), ("red4 once", 1056, 8, 0.05),
+    ],
+)  # fmt: skip
+def test_additions_of_all_blocks_to_the_same_lines_wait_for_each_other(
+    pattern: str, blocks: int, warps: int, within: float
+) -> None:
+    found = json.loads((DATA / "timing" / "h200_additions.json").read_text())["memory.cu"]
+    *numbers, _, microseconds = next(row for row in found if row[:3] == [pattern, blocks, warps])
+    stamps, kernel = np.zeros((blocks, 4), np.uint32), module()[pattern.split()[0]]
+    given = [stamps, memory(), *map(np.uint32, numbers[3:])]
+    run = banksim.run(kernel, blocks, 32 * warps, given, timing=True)
+    assert run.cycles is not None
+    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(microseconds, rel=within)
+
+
 def test_with_a_constant_global_memory_answers_after_that() -> None:
     """No cache is modelled then: each of the 64 loads, of which each waits for the last, takes as much longer."""
     short, long = (cycles("load4_1", "l1", 1, 1, 1, global_latency=n)[0] for n in (100, 300))

@@ -29,6 +29,7 @@ def taken(name: str, warps: int) -> tuple[int, int]:
     [
         ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
         ("first_mixed", 12), ("first_two", 12), ("first_third", 8), ("u_lop3_u", 8), ("l_lop3_u", 8), ("l_mov_u", 8),
+        ("fresh_uni_0", 8), ("carry_3", 8), ("old_3", 8),
     ],
 )  # fmt: skip
 def test_they_take_what_they_took(name: str, warps: int) -> None:
