@@ -289,7 +289,7 @@ def test_the_plugin_serves_another_project_when_asked_for(tmp_path: Path) -> Non
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "test_foreign.py").write_text(FOREIGN)
     root = str(PACKAGES)
-    environment = {**os.environ, "PYTHONPATH": root}
+    environment = {**os.environ, "PYTHONPATH": root, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
 
     def pytest_in_project(*more: str) -> subprocess.CompletedProcess[str]:

@@ -303,23 +303,26 @@ def test_a_baseline_is_written_only_when_all_could_be_judged(folder: Path, capsy
 
 # ---- pytest
 def test_the_plugin_collects_the_entries_when_asked(folder: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-p", "banksim.testing", "-p", "no:cacheprovider", "-v", "-rN"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGES), "COLUMNS": "160", "PYTEST_ADDOPTS": ""}
+    """All from one process, which imports pytest and banksim once."""
     (folder / "test_own.py").write_text("def test_of_its_own(): pass\n")
-
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [*command, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        return done.stdout
-
-    assert "1 passed" in run()
-    text = run("--banksim-project=pyproject.toml")
-    for name, outcome in (("transpose", "FAILED"), ("row", "PASSED"), ("absent", "FAILED"), ("program", "PASSED")):
-        assert f"pyproject.toml::{name} {outcome}" in text
-    assert "4 failed, 3 passed" in text
-    assert "32-way on sm_90, above excess=0" in text
     ini = ["-o", "banksim_project=pyproject.toml"]
-    assert "1 passed" in run(*ini, "pyproject.toml::row")
-    assert "1 passed" in run(*ini, "test_own.py")
-    assert "7 tests collected" in run(*ini, "--collect-only")
+    runs = [
+        [], ["--banksim-project=pyproject.toml"], [*ini, "pyproject.toml::row"], [*ini, "test_own.py"],
+        [*ini, "--collect-only"],
+    ]  # fmt: skip
+    options = ["-p", "banksim.testing", "-p", "no:cacheprovider", "-v", "-rN"]
+    each = f"import pytest\nfor words in {runs}:\n    pytest.main([*{options}, *words])\n    print('ended', flush=True)"
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES), "COLUMNS": "160", "PYTEST_ADDOPTS": ""}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # most of the time would be theirs
+    done = subprocess.run(
+        [sys.executable, "-c", each], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    unasked, asked, entry, own, collected, _ = done.stdout.split("\nended\n")
+    assert "1 passed" in unasked
+    for name, outcome in (("transpose", "FAILED"), ("row", "PASSED"), ("absent", "FAILED"), ("program", "PASSED")):
+        assert f"pyproject.toml::{name} {outcome}" in asked
+    assert "4 failed, 3 passed" in asked
+    assert "32-way on sm_90, above excess=0" in asked
+    assert "1 passed" in entry
+    assert "1 passed" in own
+    assert "7 tests collected" in collected
