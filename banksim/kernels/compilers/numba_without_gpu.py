@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import os
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -55,9 +56,9 @@ def numba_cuda() -> object:
     return cuda
 
 
-def for_gpus(config: Any) -> None:
-    """Have numba.cuda be imported as it is for GPUs: `config` is numba.core.config, which numba-cuda shares."""
-    config.ENABLE_CUDASIM = 0
+def for_gpus(_: Any) -> None:
+    """Have numba.cuda, which has just imported its config, be as it is for GPUs. That module is numba's own then."""
+    sys.modules["numba.cuda.core.config"].ENABLE_CUDASIM = 0  # type: ignore[attr-defined]
 
 
 def capability(arch: str) -> tuple[int, int]:

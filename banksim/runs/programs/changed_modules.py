@@ -5,7 +5,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 
 Change = Callable[[ModuleType], None]
@@ -23,7 +23,8 @@ def changed(changes: Mapping[str, Change]) -> Iterator[None]:
                 change(sys.modules[name])
         yield
     finally:
-        sys.meta_path.remove(finder)
+        with suppress(ValueError):  # the program took it away
+            sys.meta_path.remove(finder)
 
 
 class Changed(importlib.abc.MetaPathFinder):
@@ -43,7 +44,8 @@ class Changed(importlib.abc.MetaPathFinder):
         self.asked.add(name)
         try:
             for finder in sys.meta_path:
-                spec = None if finder is self else finder.find_spec(name, path, target)
+                find = None if finder is self else getattr(finder, "find_spec", None)
+                spec: importlib.machinery.ModuleSpec | None = find and find(name, path, target)
                 if spec is not None and spec.loader is not None:
                     execute = functools.partial(executed, spec.loader.exec_module, change)
                     spec.loader.exec_module = execute  # type: ignore[method-assign]

@@ -206,7 +206,7 @@ def simulated(
 
         changes = {"numba.cuda": numba, "cuda.bindings._internal.driver": bindings}
         if "numba.cuda" not in sys.modules:
-            changes["numba.core.config"] = for_gpus
+            changes["numba.cuda.core.config"] = for_gpus
         stack.enter_context(changed(changes))
         for other in (simulated_triton, simulated_warp):
             stack.enter_context(other(launches.rules, launches.code, host.run))

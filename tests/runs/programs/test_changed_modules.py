@@ -1,6 +1,7 @@
 """Modules of other packages that are changed when they are imported."""
 
 import importlib
+import importlib.util
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -35,3 +36,15 @@ def test_a_module_is_changed_once_though_finders_ask_each_other(tmp_path: Path, 
     with changed({"changed_once": change}):
         assert importlib.import_module("changed_once").number == 2
     del sys.modules["changed_once"]
+
+
+def test_finders_without_find_spec_are_passed_over_and_a_program_may_drop_all(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    """Python passes over them too: up to 3.11 they may find by `find_module`."""
+    (tmp_path / "changed_once.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [object(), *sys.meta_path])
+    with changed({"changed_once": lambda module: None}):
+        assert importlib.util.find_spec("changed_once")
+        sys.meta_path.clear()

@@ -55,7 +55,9 @@ print("end")
 SIMULATED = """
 import os, sys
 print(*{"numba", "numba.cuda", "cuda.bindings"} & {*sys.modules})
+import numba
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+numba.core.config.reload_config()  # as numba does before it compiles
 from numba import cuda
 print(cuda.is_available())
 """
