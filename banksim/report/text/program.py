@@ -98,10 +98,6 @@ def others(launches: Launches, width: int) -> list[Text]:
         if found:
             names = listed([f"{name} ({number(count)})" for name, count in found.items()])
             lines += fold(Text(f"{plural(found.total(), noun)} {how}, not counted: {names}", QUIET), width)
-    if any(name.startswith("cuRAND") for name in launches.calls):
-        lines += fold(
-            Text("cuRAND: Poisson's and the Mersenne twisters' numbers are NumPy's, not cuRAND's", QUIET), width
-        )
     return lines
 
 

@@ -83,6 +83,7 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
             piece = values[done : done + PIECE]
             piece[:] = numbers(generator, name, len(piece), parameters, on_host=not address)
     else:
+        memory.what += " with NumPy's own numbers"
         bits = np.random.Philox(np.random.SeedSequence([kind, seed, (offset + taken) % (1 << 64)]))
         values[:] = draw(np.random.Generator(bits), count, *parameters).astype(dtype)
     return b"" if address else values.tobytes()

@@ -11,7 +11,8 @@ from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.runs.programs import libraries
 from banksim.runs.programs.libraries import poisson
-from banksim.runs.programs.libraries.curand import DISTRIBUTIONS
+from banksim.runs.programs.libraries.calls import Memory
+from banksim.runs.programs.libraries.curand import DISTRIBUTIONS, compute
 from helpers.places import DATA
 
 TYPES = {"xorwow": 101, "mrg": 121, "philox": 161}
@@ -124,6 +125,27 @@ def test_each_generator_makes_poissons_numbers_of_its_words(label: str) -> None:
     take = generator(label)
     np.testing.assert_array_equal(take("GeneratePoisson", 1 << 14, (10, 0))[:256], RECORDED[f"{label}_poisson_10"])
     np.testing.assert_array_equal(take("GeneratePoisson", 64, (10, 0)), RECORDED[f"{label}_poisson_10_again"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "ordering", "name", "mean", "known"),
+    [
+        (101, 101, "GenerateUniform", 0, True),
+        (101, 102, "GenerateUniform", 0, False),
+        (141, 101, "GenerateUniform", 0, False),
+        (142, 101, "GenerateUniform", 0, True),
+        (101, 101, "GeneratePoisson", 1999, True),
+        (121, 101, "GeneratePoisson", 2000, False),
+        (161, 101, "GeneratePoisson", 2000, True),
+    ],
+)
+def test_the_name_of_a_call_tells_whose_numbers_it_gave(
+    kind: int, ordering: int, name: str, mean: float, known: bool
+) -> None:
+    first = struct.unpack("<q", struct.pack("<d", mean))[0]
+    memory = Memory([], f"cuRAND {name}")
+    compute(memory, name, (kind, 7, 0, 0, ordering, 1, 1, next(SERIAL), 0, 4, first, 0))
+    assert memory.what == f"cuRAND {name}" + ("" if known else " with NumPy's own numbers")
 
 
 def test_a_large_mean_takes_one_word_of_the_twister() -> None:
