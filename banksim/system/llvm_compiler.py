@@ -49,8 +49,11 @@ def all_compiled(codes: Sequence[Code]) -> list[bytes]:
 
     def beside() -> None:
         try:
-            while left:
-                number = left.popleft()
+            while True:
+                try:
+                    number = left.popleft()
+                except IndexError:  # this process has the last ones
+                    return
                 try:
                     made[number] = other_process(os.getpid()).outcome((codes[number],)).result()
                 except Exception:  # it is compiled here, which tells what is wrong with the code, if it is that
@@ -77,9 +80,14 @@ def all_compiled(codes: Sequence[Code]) -> list[bytes]:
 @lru_cache(maxsize=1)
 def other_process(process: int) -> Worker:
     """The process that compiles for the one of this number. It ends with that."""
-    worker = Worker(Pool(pickle.dumps((compiled_for, None)), (), "compiling"))
-    atexit.register(worker.end)
-    return worker
+    pool = Pool(pickle.dumps((compiled_for, None)), (), "compiling")
+
+    def end() -> None:
+        if os.getpid() == process:  # a child that was forked off would wait for what it has not started
+            pool.end()
+
+    atexit.register(end)
+    return Worker(pool)
 
 
 def compiled_for(_: None, code: Code) -> bytes:
