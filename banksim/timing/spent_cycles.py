@@ -137,6 +137,21 @@ class Cycles:
         )
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was assumed, and not measured: of global memory, and of the ways between blocks."""
+        found = []
+        if self.spent.memory and self.global_latency is not None:
+            found.append(f"global memory answers {self.global_latency:,} cycles later than shared (--global-latency)")
+        elif self.spent.memory:
+            found.append("the L2 cache has all of global memory, and every SM does as this one")
+            if self.waited_assumed:
+                constant = self.figures.figures["global_latency"].value
+                found.append(f"textures answer {constant:,} cycles later than shared memory")
+        if self.resources["other blocks"]:
+            found.append("clusters do not slow each other's ways to other blocks' shared memory")
+        return tuple(found)
+
+    @property
     def assumed(self) -> float:
         """The share of the warps' time that was waiting for memory whose latency is assumed."""
         return self.waited_assumed / max(self.spent.total, 1)

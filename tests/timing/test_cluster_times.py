@@ -1,5 +1,6 @@
 """Blocks of a cluster, each on a multiprocessor of its own, in simulated time."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 import banksim
 from banksim.errors import Fault
+from banksim.report.text.cycles import page
+from banksim.runs.programs.launches import Times
 from helpers.places import loaded
 from helpers.recordings import arrays, clocked
 from machine.test_clusters import kernels
@@ -89,7 +92,15 @@ def test_the_report_says_where_blocks_were_timed() -> None:
 def test_what_is_assumed_of_the_ways_between_blocks_is_said() -> None:
     given = [np.zeros((2, 1, 2, 4), np.uint32), *map(np.int32, [2, 1, 32, 1, 1])]
     run = banksim.run(recorded_kernels()["atoms"], 2, 32, given, cluster=2, dynamic_shared=recorder.SHARED, timing=True)
-    assert "clusters do not slow each other's ways to other blocks' shared memory" in run.report(width=250)
+    said = "clusters do not slow each other's ways to other blocks' shared memory"
+    assert said in run.report(width=250)
+    assert said in page(run)["sentences"][-1]  # type: ignore[index]
+    assert run.cycles is not None
+    times, longer = Times(), replace(run.cycles, total=10**6, resources={**run.cycles.resources, "other blocks": 0})
+    times.add(run.cycles, 1)
+    times.add(longer, 2)
+    assert times.longest is longer
+    assert said in times.assumptions  # of any launch, not only of the longest
 
 
 def by_places(kind: str, pattern: int, warps: int) -> tuple[int, int]:

@@ -34,6 +34,7 @@ extern "C" __global__ void grow(float *out, int first) {
     out[blockIdx.x * 256 + threadIdx.x] = sum;
 }
 """
+RESTS = "the L2 cache has all of global memory, and every SM does as this one"
 
 
 source = source_file("turn.cu", SOURCE)
@@ -159,3 +160,11 @@ def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path, capsys: pytest.Capt
     assert padded["cycles"] == padded["without_conflicts"]
     assert plain["microseconds"] > padded["microseconds"]
     assert plain["bottleneck"].startswith("Limited by shared memory")
+    assert plain["assumptions"] == padded["assumptions"] == [RESTS]
+
+
+def test_a_program_says_once_what_its_times_rest_on(tmp_path: Path, capsys: Said) -> None:
+    page_file = tmp_path / "page.html"
+    said = err_of(capsys, ["run", "--timing", "--html", str(page_file), str(PROGRAMS / "transpose.py")], 0)
+    assert " ".join(said.split()).count(f"assumed: {RESTS}") == 1
+    assert f"assumed: {RESTS}" in page_file.read_text()

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from banksim.banks.conflicts import Conflicts
 from banksim.report.html.figures import Drawer
 from banksim.report.html.sources import Sources
-from banksim.report.text import cycles
+from banksim.report.text import cycles, program
 from banksim.requests.counts import Count, ends
 from banksim.wording import listed, number, place, plural
 
@@ -82,6 +82,7 @@ def time(run: Run | None, launches: Launches | None) -> Iterator[str]:
                 share = f"{number(lost)} ({lost / max(kernel.times.cycles, 1):.0%})" if lost else "nothing"
                 took = f"{plural(kernel.times.cycles, 'cycle')} in the blocks timed"
                 yield f"Time of {kernel.name}: {took}, of which conflicts cost {share}."
+        yield from program.assumed(launches)
 
 
 def worst_lines(drawer: Drawer, sources: Sources, run: Run | None) -> list[WorstLine]:

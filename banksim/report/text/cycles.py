@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -86,27 +86,15 @@ def table(cycles: Cycles, width: int) -> list[Text]:
             style = HOT if head[1] == "conflicts" else ""
             columns.append(Column(head, [Text(f"{figure(spent):,}", style) for spent in rows], "cycles of all warps"))
     lines = fitted(labels, columns, width)
-    if assumed := assumption(cycles):
-        lines += fold(Text(f"assumed: {assumed}", QUIET), width)
+    for said in rests_on(cycles.assumptions):
+        lines += fold(Text(said, QUIET), width)
     return lines
 
 
-def assumption(cycles: Cycles) -> str:
-    """What was assumed, and not measured: of global memory, and of the ways between blocks."""
-    found = [of_global_memory(cycles)] if cycles.spent.memory else []
-    if cycles.resources["other blocks"]:
-        found.append("clusters do not slow each other's ways to other blocks' shared memory")
-    return "; ".join(found)
-
-
-def of_global_memory(cycles: Cycles) -> str:
-    if cycles.global_latency is not None:
-        return f"global memory answers {cycles.global_latency:,} cycles later than shared (--global-latency)"
-    found = "the L2 cache has all of global memory, and every SM does as this one"
-    if cycles.waited_assumed:
-        constant = cycles.figures.figures["global_latency"].value
-        found += f"; textures answer {constant:,} cycles later than shared memory"
-    return found
+def rests_on(assumptions: Iterable[str]) -> list[str]:
+    """What was assumed as one sentence; none where nothing was."""
+    found = "; ".join(assumptions)
+    return [f"assumed: {found}"] if found else []
 
 
 def ranked(cycles: Cycles) -> list[tuple[Site, Spent]]:
@@ -155,7 +143,12 @@ def page(run: Run) -> dict[str, object]:
     whole = max(cycles.spent.total, 1)
     return {
         "arch": cycles.figures.name,
-        "sentences": [total(cycles), limits(cycles), launch(estimate(run.launch, cycles))],
+        "sentences": [
+            total(cycles),
+            limits(cycles),
+            launch(estimate(run.launch, cycles)),
+            *rests_on(cycles.assumptions),
+        ],
         "heads": ["share", *(" ".join(head).strip() for head, _ in heads)],
         "rows": [
             {
@@ -179,6 +172,7 @@ def as_json(run: Run) -> dict[str, object]:
         "total": cycles.total,
         "without_conflicts": cycles.ideal,
         "bottleneck": cycles.bottleneck,
+        "assumptions": list(cycles.assumptions),
         "resources": dict(cycles.resources),
         "blocks": [{"block": b.number, "start": b.start, "end": b.end, "warps": list(b.warps)} for b in cycles.blocks],
         "spent": vars(cycles.spent),

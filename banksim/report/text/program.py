@@ -12,6 +12,7 @@ from rich.text import Text
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
 from banksim.report.text.conflict_table import figures, notes
+from banksim.report.text.cycles import rests_on
 from banksim.report.text.kernel import flat
 from banksim.report.text.pattern import drawn, title
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
@@ -135,7 +136,13 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     note = "Timed: of each launch the blocks that one SM holds at first, those of a cluster on an SM each; "
     note += "the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
-    yield Text("\n").join(fold(Text(note, QUIET), width))
+    yield Text("\n").join(line for one in (note, *assumed(launches)) for line in fold(Text(one, QUIET), width))
+
+
+def assumed(launches: Launches) -> list[str]:
+    """What was assumed for the time of any of the launches."""
+    found = (one for kernel in launches.kernels if kernel.times for one in kernel.times.assumptions)
+    return rests_on(dict.fromkeys(found))
 
 
 def time_columns(launches: Launches) -> tuple[list[Text], list[Column]]:

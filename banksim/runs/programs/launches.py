@@ -62,13 +62,14 @@ Execute = Callable[["Launch", Shape, tuple[str, ...]], None]
 class Times:
     """The simulated time of a kernel's launches, summed. `cycles`: of the blocks timed on one SM; `ideal`: the same
     without conflicts; `microseconds`: the estimates of whole launches, which `unestimated` of the launches lack;
-    `longest`: the launch of the most cycles."""
+    `longest`: the launch of the most cycles; `assumptions`: what was assumed for any of them."""
 
     cycles: int = 0
     ideal: int = 0
     microseconds: float = 0.0
     unestimated: int = 0
     longest: Cycles | None = None
+    assumptions: tuple[str, ...] = ()
 
     def add(self, cycles: Cycles, microseconds: float | None, times: int = 1) -> None:
         self.cycles += times * cycles.total
@@ -77,6 +78,7 @@ class Times:
         self.unestimated += times * (microseconds is None)
         if self.longest is None or cycles.total > self.longest.total:
             self.longest = cycles
+        self.assumptions = tuple(dict.fromkeys([*self.assumptions, *cycles.assumptions]))
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""
@@ -86,6 +88,7 @@ class Times:
             "microseconds": self.microseconds,
             "launches_without_estimate": self.unestimated,
             "bottleneck": self.longest.bottleneck if self.longest else "",
+            "assumptions": list(self.assumptions),
         }
 
 
