@@ -300,6 +300,8 @@ static void randoms() {
     IS(curandCreateGenerator(&other, (curandRngType_t)99), CURAND_STATUS_TYPE_ERROR);
     IS(curandCreateGenerator(&other, (curandRngType_t)143), CURAND_STATUS_TYPE_ERROR);
     IS(curandSetGeneratorOrdering(g, CURAND_ORDERING_QUASI_DEFAULT), CURAND_STATUS_OUT_OF_RANGE);
+    for (int order : {0, 99, 105, 200})  // documented
+        IS(curandSetGeneratorOrdering(g, (curandOrdering_t)order), CURAND_STATUS_OUT_OF_RANGE);
     IS(curandGeneratePoisson(g, (unsigned *)d, 7, 0), CURAND_STATUS_OUT_OF_RANGE);
     IS(curandGeneratePoisson(g, (unsigned *)d, 7, 1e9), CURAND_STATUS_OUT_OF_RANGE);
     IS(curandGenerateLongLong(g, (unsigned long long *)d, 8), CURAND_STATUS_TYPE_ERROR);

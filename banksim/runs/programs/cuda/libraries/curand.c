@@ -96,7 +96,8 @@ curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned lo
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
     NEED(generator);
     bool xorwow = generator->type == CURAND_RNG_PSEUDO_DEFAULT || generator->type == CURAND_RNG_PSEUDO_XORWOW;
-    if ((order >= CURAND_ORDERING_QUASI_DEFAULT) != quasi(generator) || (order == CURAND_ORDERING_PSEUDO_SEEDED && !xorwow) ||
+    bool known = order >= CURAND_ORDERING_PSEUDO_BEST && order <= CURAND_ORDERING_PSEUDO_DYNAMIC;
+    if (!(quasi(generator) ? order == CURAND_ORDERING_QUASI_DEFAULT : known) || (order == CURAND_ORDERING_PSEUDO_SEEDED && !xorwow) ||
         (order == CURAND_ORDERING_PSEUDO_DYNAMIC && generator->type == CURAND_RNG_PSEUDO_MT19937))
         return CURAND_STATUS_OUT_OF_RANGE;
     generator->ordering = order;
