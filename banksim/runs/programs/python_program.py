@@ -14,7 +14,7 @@ from typing import Any
 
 from banksim.errors import InputError
 from banksim.kernels.compilers.numba_arguments import fields
-from banksim.kernels.compilers.numba_without_gpu import SIMULATOR, as_if_unasked
+from banksim.kernels.compilers.numba_without_gpu import SIMULATOR, as_if_unasked, require
 from banksim.runs.programs import standins
 from banksim.runs.programs.changed_modules import Changed
 from banksim.runs.programs.main_module import read, require_module
@@ -74,7 +74,8 @@ def with_lines(dispatcher: Any) -> None:
 
 
 def linked_with_lines(driver: Any) -> None:
-    """Keep lines when code is linked."""
+    """Keep lines when code is linked. InputError where this is numba's own driver, which numba-cuda replaces."""
+    require()
     options = driver._Linker._get_linker_options
 
     @functools.wraps(options)

@@ -8,6 +8,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
+from banksim.errors import InputError
+from banksim.runs.programs import python_program
 from banksim.runs.programs.changed_modules import changed
 from helpers.fixtures import Patch
 
@@ -48,3 +52,10 @@ def test_finders_without_find_spec_are_passed_over_and_a_program_may_drop_all(
     with changed({"changed_once": lambda module: None}):
         assert importlib.util.find_spec("changed_once")
         sys.meta_path.clear()
+
+
+def test_numbas_own_driver_says_that_numba_cuda_is_missing(monkeypatch: Patch) -> None:
+    """Without numba-cuda, `import numba.cuda` finds that one, which has other parts."""
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    with pytest.raises(InputError, match="need numba-cuda"):
+        python_program.CHANGES[python_program.DRIVER](ModuleType("driver"))
