@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +32,20 @@ Site = Mapping[str, Any]
 @dataclass
 class NotCompared:
     """Instructions of which the page has no count that could be compared: how many `remote` accesses to other blocks'
-    memory there are, accesses of `unknown` cost, and `wide` loads whose merging of pairs the page does not know."""
+    memory there are, those with accesses of `unknown` cost, and `wide` loads whose merging of pairs the page does not
+    know."""
 
     remote: int = 0
     unknown: int = 0
     wide: int = 0
 
-    def holds(self, site: Site, count: int) -> bool:
-        """Whether an instruction with such a count on the page is one of these; then it is counted here."""
+    def holds(self, site: Site, count: int, unknown: Set[int]) -> bool:
+        """Whether an instruction with such a count on the page is one of these; then it is counted here, but for
+        those in `unknown`."""
+        if site["offset"] in unknown:
+            return True
         if site["op"] in REMOTE.values():
             self.remote += 1
-        elif site["ideal"] is None or not isinstance(site["transactions"], int):
-            self.unknown += 1
         elif is_wide(site["op"], site["width"]) and count != site["transactions"]:
             self.wide += 1
         else:
@@ -72,7 +74,9 @@ def measured_lines(report: str, path: str, page: str, page_path: str) -> tuple[L
                 )
             for conflicts in kernel["conflicts"]:
                 arch, known = conflicts["arch"], conflicts["sites"]
-                compared = [site for site in known if not left.holds(site, measured[name][site["offset"]])]
+                unknown = unknown_costs(known)
+                left.unknown += len(unknown)
+                compared = [site for site in known if not left.holds(site, measured[name][site["offset"]], unknown)]
                 before[arch] += compared
                 after[arch] += [with_count(site, measured[name][site["offset"]]) for site in compared]
                 after[arch] += unknown_to_report({site["offset"] for site in known}, measured[name])
@@ -94,6 +98,16 @@ def transactions(page: str, path: str, launches: int) -> dict[str, Counter[int]]
         of_kernel = found.setdefault(demangling.last_part(launch.symbol), Counter())
         of_kernel.update({row.offset: row.transactions for row in launch.rows if row.transactions})
     return found
+
+
+def unknown_costs(sites: Iterable[Site]) -> set[int]:
+    """The offsets of instructions with accesses of unknown cost. Others of the same instruction may be known, as those
+    of a copy that reads one run of bytes in most warps; the page has one count for all."""
+    return {
+        site["offset"]
+        for site in sites
+        if site["op"] not in REMOTE.values() and (site["ideal"] is None or not isinstance(site["transactions"], int))
+    }
 
 
 def with_count(site: Site, count: int) -> Site:

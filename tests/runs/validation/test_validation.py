@@ -283,13 +283,14 @@ def test_diff_does_not_compare_what_the_page_does_not_count(folder: Path, capsys
         {"offset": 0, "op": "ld", "width": 4, "transactions": 2, "ideal": 1},
         {"offset": 16, "op": "remote_ld", "width": 4, "transactions": 5, "ideal": 5},
         {"offset": 32, "op": "ld", "width": 16, "transactions": 8, "ideal": 8},
-        {"offset": 48, "op": "ld", "width": 4, "transactions": None, "ideal": None},
+        {"offset": 48, "op": "cp_async", "width": 4, "transactions": 2, "ideal": 2},
+        {"offset": 48, "op": "cp_async_gather", "width": 4, "transactions": None, "ideal": None},
     ]
     common = {"file": "k.cu", "text": "", "function": "", "excess": 0}
     kernel = {"kernel": "k", "conflicts": [{"arch": "sm_90", "sites": [{**common, "line": 1, **one} for one in sites]}]}
     (folder / "report.json").write_text(json.dumps({"kernels": [kernel], "launches": 1}))
-    rows = [[16 * n, 1, 32, 32, *shown] for n, shown in enumerate(([2, 1], [], [9, 8], []))]
-    (folder / "page.csv").write_text(page("k", ["LDS", "LD.E", "LDS.128", "LDS"], rows))
+    rows = [[16 * n, 1, 32, 32, *shown] for n, shown in enumerate(([2, 1], [], [9, 8], [5, 2]))]
+    (folder / "page.csv").write_text(page("k", ["LDS", "LD.E", "LDS.128", "LDGSTS.E"], rows))
     said = out_of(capsys, ["diff", "report.json", "page.csv"], status=0)
     for note in ("1 access to other blocks' memory", "1 load of 8 or 16 bytes", "1 instruction without a known cost"):
         assert note in said
