@@ -32,7 +32,7 @@ extern "C" __global__ void shifted(unsigned* out, const unsigned* words, const u
             unsigned at = start + places[p * 64 + threadIdx.x], wide = at & ~15u;
             WORD(0) WORD(128) FOUR(32) WORD(-64) PAIR(8) WORD(4) FOUR(0) FOUR(-16) WORD(132) PAIR(0) PAIR(16)
         }
-    out[threadIdx.x] = sum;
+    out[blockIdx.x * 64 + threadIdx.x] = sum;
 }
 """
 LANE = np.arange(32)
@@ -54,7 +54,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
 
 
 def outcome(kernel: Kernel, places: np.ndarray, masks: np.ndarray, engine: str = "llvm") -> tuple[object, ...]:
-    out, words = np.zeros(64, np.uint32), np.random.default_rng(1).integers(0, 1 << 32, 512, np.uint32)
+    out, words = np.zeros(128, np.uint32), np.random.default_rng(1).integers(0, 1 << 32, 512, np.uint32)
     given = (out, words, places.astype(np.uint32), masks.astype(np.uint32), len(places))
     try:
         run = banksim.run(kernel, 2, 64, given, engine=engine, dynamic_shared=2048)
