@@ -29,6 +29,7 @@ BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/
 
 CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/data/hardware/timing/clusters.npz"
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
+STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -137,6 +138,22 @@ class Numbers(NamedTuple):
 NUMBERS = np.dtype([(name, np.int64) for name in Numbers._fields])
 
 
+class Dram(NamedTuple):
+    """What all multiprocessors together have of DRAM (STREAMS_OF_DRAM)."""
+
+    all: int
+    """Bytes of which the L2 has all, from launch to launch, and of which it has
+    … none: it lacks a share between these (assumed: in proportion)."""
+    none: int
+    read: int
+    """Cycles that a million bytes take,"""
+    write: int
+    turn: int
+    """… and how many more if as much is written as is read."""
+    first: int
+    """Cycles that it takes besides."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """One multiprocessor."""
@@ -157,6 +174,7 @@ class Figures:
     slices: tuple[int, int, int]
     """For how many hundredths of a cycle an addition holds its slice of the L2, if all multiprocessors add to the same
     lines: that to a whole sector, to a part of one, or of floats to any (ADDITIONS)."""
+    dram: Dram
     held: dict[str, Held]
     """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
 
@@ -223,6 +241,7 @@ H200 = Figures(
         "swap": Crossing(372, 460, 0, 197, 0, 139),
     },
     slices=(115, 144, 343),
+    dram=Dram(all=32 << 20, none=48 << 20, read=438, write=451, turn=112, first=2400),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

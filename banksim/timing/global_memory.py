@@ -60,10 +60,11 @@ class GlobalMemory(NamedTuple):
     latest: npt.NDArray[np.int64]  # by some bits of a line: the last n with these, as far as the row has any,
     before: npt.NDArray[np.int64]  # … and by n: that before; -1: none
     lines: npt.NDArray[np.int64]  # by row: how many
-    lanes: npt.NDArray[np.int64]  # by row
+    lanes: npt.NDArray[np.int64]  # (row, n, sector): of what adds, how many of one word, at most
     sets: npt.NDArray[np.void]  # of the L1, of dtype L1_SET
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
+    moved: npt.NDArray[np.int64]  # (IN, OUT): sectors from and to the L2
     same: SameLines
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
 
@@ -93,10 +94,11 @@ def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, activ
         latest=np.zeros(64, np.int64),
         before=np.zeros(32, np.int64),
         lines=np.zeros(rows, np.int64),
-        lanes=np.zeros(rows, np.int64),
+        lanes=np.zeros((*per_line, 4), np.int64),
         sets=sets,
         held=np.zeros(SHARE_OUT + 1, np.int64),
         busy=np.zeros(SHARE_OUT + 1, np.int64),
+        moved=np.zeros(OUT + 1, np.int64),
         same=new_same_lines(known, active),
         costs=costs_of(known, active) if known else no_costs(),
     )
@@ -138,21 +140,35 @@ def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: boo
             n += 1
         memory.words[row, at] |= ((1 << span) - 1) << word
     memory.lines[row] = n
-    memory.lanes[row] = most_together(context) if together else 1
+    if together:
+        note_lanes(memory, row, context)
     return n
 
 
 @inner
-def most_together(context: Context) -> Integer:
-    """How many lanes at most have one address."""
-    most = 1
+def note_lanes(memory: GlobalMemory, row: Integer, context: Context) -> None:
+    """Note of each sector how many lanes have one address, at most."""
+    memory.lanes[row, : memory.lines[row]] = 0
     for lane in range(32):
         if context.far_mask >> np.uint32(lane) & np.uint32(1):
-            same = 1
+            place, same, n = np.int64(context.far_places[lane]), 1, 0
             for other in range(lane):
                 if context.far_mask >> np.uint32(other) & np.uint32(1):
                     same += context.far_places[other] == context.far_places[lane]
-            most = max(most, same)
+            while memory.line[row, n] != place >> LINE:
+                n += 1
+            lanes = memory.lanes[row, n]
+            lanes[place >> 5 & 3] = max(lanes[place >> 5 & 3], same)
+
+
+@inlined
+def together(memory: GlobalMemory, row: Integer, n: Integer, kind: Integer) -> Integer:
+    """Lanes that hold a way to the L2 for a line of a request: those at one word of any line, for its first line."""
+    most: Integer = 1
+    if n == 0 and kind != STORED:
+        for one in range(memory.lines[row]):
+            for s in range(4):
+                most = max(most, memory.lanes[row, one, s])
     return most
 
 
@@ -178,6 +194,7 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     """Have sectors of one line come from the L2, which hold the way from there for so many cycles at the `least`.
     Returns the cycle in which they have come."""
     last = t
+    memory.moved[IN] += sectors
     for share in range(2):
         costs = memory.costs[share, kind]
         cost = max(costs[LINES], sectors * costs[SECTORS], 100 * least if share == 0 else 0)
@@ -214,10 +231,10 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
     """Count what a request of a block will take of the ways to the L2: the block may end before it has left."""
     for n in range(memory.lines[row]):
         if kind != STORED:
-            lanes = memory.lanes[row] if n == 0 else 1
-            add(memory.same, memory.line[row, n], memory.words[row, n], lanes, floats, block, t)
+            add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block, t)
+        memory.moved[OUT] += ones(sectors(memory.words[row, n]))
+        lanes = together(memory, row, n, kind)
         for share in range(2):
-            lanes = memory.lanes[row] if n == 0 else 1
             memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
 
 
@@ -262,7 +279,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
         elif kind == PAST:
             at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
-            at = send(memory, f, kind, words, memory.lanes[row] if n == 0 else 1, t)
+            at = send(memory, f, kind, words, together(memory, row, n, kind), t)
             if kind == ATOMIC:
                 at = max(at, come(memory.same, memory.line[row, n], t) + f.l2_atomic)
         last = max(last, at)

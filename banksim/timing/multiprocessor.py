@@ -28,6 +28,7 @@ from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import busy, new_memory
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
+from banksim.timing.same_lines import NEVER, remember
 from banksim.timing.spent_cycles import TimedBlock
 
 
@@ -36,7 +37,8 @@ class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; cycles that global memory `beyond` the L1 was busy, those until additions have `left` behind
-    the last block, and the way `across` to other blocks;
+    the last block, and the way `across` to other blocks; sectors `moved` from and to the L2, and bytes of the `buffers`
+    that were accessed; whether there were `additions` to global memory, beside other blocks;
     cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
     early. Of several multiprocessors, what the busiest was, or sums of all."""
 
@@ -50,6 +52,9 @@ class Simulated:
     beyond: int
     left: int
     across: int
+    moved: tuple[int, int]
+    buffers: int
+    additions: bool
     assumed: int
     seconds: float
     workers: list[Worker]
@@ -166,7 +171,7 @@ class One:
 
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
-    cluster."""
+    cluster. `seen`: of each, to which lines another has added (`SameLines.added`)."""
 
     def __init__(
         self,
@@ -179,6 +184,7 @@ class Simulation:
         ideal: bool = False,
         max_instructions: int | None = None,
         global_latency: int | None = None,
+        seen: Sequence[npt.NDArray[np.void]] = (),
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
@@ -196,6 +202,8 @@ class Simulation:
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = max_instructions or 1 << 60
+            if seen:
+                remember(one.path.memory.same, seen[rank])
             self.each.append(one)
         self.figures = self.numbers.record()
         self.words = [[Words(part) for part in (one.sm, one.path, one.waiting)] for one in self.each]
@@ -242,6 +250,9 @@ class Simulation:
             beyond=max(busy(one.path.memory) for one in self.each) // 100,
             left=max(0, *(int(one.path.memory.same.latest[0]) // 100 - end for one in self.each)),
             across=max(int(one.path.between.busy[0]) for one in self.each) // 100,
+            moved=tuple(np.sum([one.path.memory.moved for one in self.each], axis=0).tolist()),
+            buffers=accessed([worker for one in self.each for worker in one.workers]),
+            additions=self.launch.blocks > 1 and any(one.path.memory.same.first[0] < NEVER for one in self.each),
             seconds=time.perf_counter() - began,
             workers=[worker for one in self.each for worker in one.workers],
             stop=stop,
@@ -260,6 +271,13 @@ class Simulation:
             one.sm.clock[issue_records.ALLOWED] = one.sm.clock[issue_records.ISSUED] + self.allowance
         which, answer = divmod(int(issue_loop.run(self.places, self.compiled.step)), 256)
         return self.each[which].stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
+
+
+def accessed(workers: Sequence[Worker]) -> int:
+    """The bytes of the buffers that were accessed."""
+    noted = np.any([uses for worker in workers for uses in worker.uses], axis=0)
+    buffers = workers[0].launch.buffers
+    return sum(buffers[n].data.nbytes for n in np.flatnonzero(noted).tolist())
 
 
 def summed(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:

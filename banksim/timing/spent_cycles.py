@@ -75,6 +75,9 @@ class Cycles:
 
     total            cycles from the first block's begin to the last one's end
     left             … and from there until their additions to the lines of others have been made
+    moved            sectors that the timed blocks have from the L2, and give it
+    additions        whether some were made to global memory, to which other blocks may add as well
+    buffers          bytes of the allocations that they access
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
@@ -91,6 +94,9 @@ class Cycles:
     blocks: tuple[TimedBlock, ...]
     total: int
     left: int
+    moved: tuple[int, int]
+    buffers: int
+    additions: bool
     ideal: int
     resources: Mapping[str, int]
     requests: int
@@ -147,6 +153,8 @@ class Cycles:
             if self.waited_assumed:
                 constant = self.figures.figures["global_latency"].value
                 found.append(f"textures answer {constant:,} cycles later than shared memory")
+        if self.additions:
+            found.append("all SMs add to the lines of global memory to which two blocks do")
         if self.resources["other blocks"]:
             found.append("clusters do not slow each other's ways to other blocks' shared memory")
         return tuple(found)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures, figures
@@ -15,13 +16,19 @@ from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
+from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
+from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
-from banksim.timing.multiprocessor import Simulated, Simulation
+from banksim.timing.multiprocessor import Simulated, Simulation, table_of
 from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
 from banksim.timing.whole_grid import resident
 
+LONG = 1 << 18
+"""Warp instructions."""
+MOST_COPIED = 1 << 28
+"""Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
 """Called with the number of blocks that have ended and of thread instructions that have been executed."""
 
@@ -63,10 +70,12 @@ def run_timed(
     chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or together]]
     stepwise = compile_for(launch, stepwise=True)
 
+    seen: list[npt.NDArray[np.void]] = []
+
     def simulate(to: Launch, ideal: bool) -> Simulated:
         simulation = Simulation(
             to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
-            max_instructions=max_instructions,
+            max_instructions=max_instructions, seen=seen,
         )  # fmt: skip
 
         def tick() -> None:
@@ -75,6 +84,8 @@ def run_timed(
 
         return in_threads([lambda: simulation.run(chosen)], simulation.stop_word, tick)[0]
 
+    if len(chosen) == 1 and launch.blocks > size and timing.global_latency is None and adds(launch):
+        seen = others_lines(launch, stepwise, rules, known, together)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = launch.copy() if both else launch
     outcome = simulate(launch, ideal=False)
@@ -93,6 +104,25 @@ def run_timed(
         raise_unless_interrupted(launch, rest.stop)
         parts.append((compiled, rest))
     return Timed(cycles(launch, known, timing, outcome, best), parts)
+
+
+def adds(launch: Launch) -> bool:
+    """Whether a kernel adds to global memory."""
+    return bool(np.isin(table_of(launch.kernel)["far"], (REDUCED, ATOMIC)).any())
+
+
+def others_lines(
+    launch: Launch, stepwise: Compiled, rules: tuple[Architecture, ...], known: Figures, together: int
+) -> list[npt.NDArray[np.void]]:
+    """To which lines the blocks of the next multiprocessor add, of one that holds a single block: by rank in the
+    cluster, what `SameLines.added` remembers. They have memory of their own, and are left where they go on for long:
+    they may wait for blocks that are not there. None where memory is much or absent."""
+    size = int(places(launch.buffers)[:, 1].sum())
+    if size > MOST_COPIED or any(buffer.absent is not None for buffer in launch.buffers):
+        return []
+    witness = Simulation(launch.copy(), stepwise, rules, known, together, max_instructions=LONG)
+    in_threads([lambda: witness.run([launch.blocks_of_cluster(1)])], witness.stop_word, lambda: None)
+    return [one.path.memory.same.added for one in witness.each]
 
 
 def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Counts:
@@ -124,6 +154,9 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,
         left=outcome.left,
+        moved=outcome.moved,
+        buffers=outcome.buffers,
+        additions=outcome.additions,
         ideal=best.cycles,
         resources=resources,
         requests=outcome.requests,

@@ -6,6 +6,8 @@ from banksim.architectures.occupancy import Occupancy, occupancy
 from banksim.machine.launch import Launch
 from banksim.timing.spent_cycles import Cycles
 
+SECTOR = 32
+"""Bytes."""
 MOST_ASSUMED = 0.5
 """If a larger share of the warps' time than this rests on assumed latencies, no time is given for the launch."""
 
@@ -22,6 +24,7 @@ class Estimate:
     around          microseconds that the launch takes besides: its start and its end
     assumed         share of the warps' time that rests on assumed latencies
     work            warp instructions of a block by those of one that was timed, in the mean
+    dram            cycles that DRAM takes for what the L2 lacks; 0 where it is taken to have everything
     """
 
     blocks: int
@@ -34,6 +37,7 @@ class Estimate:
     around: float
     assumed: float
     work: float
+    dram: int
 
     @property
     def microseconds(self) -> float | None:
@@ -64,6 +68,7 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
+        dram=round(of_dram(launch, cycles)),
     )
 
 
@@ -71,7 +76,7 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
     as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Blocks that execute
     more or fewer instructions than those that were timed take (assumed) so much longer or shorter. Additions that
-    several blocks make to the same lines leave behind the last. Or what the L2 takes, if that is longer."""
+    several blocks make to the same lines leave behind the last. Or what the L2 or DRAM takes, if that is longer."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
@@ -79,4 +84,16 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     part = left / (held * groups)
     full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
     executed = max(cycles.total, cycles.work * cycles.total * full / -(-timed // held)) + cycles.left
-    return round(max(executed, cycles.work * cycles.resources["L2 cache"] * count / timed))
+    beyond = cycles.work * cycles.resources["L2 cache"] * count / timed
+    return round(max(executed, beyond, of_dram(launch, cycles)))
+
+
+def of_dram(launch: Launch, cycles: Cycles) -> float:
+    """Cycles that DRAM takes for a launch. Assumed: other blocks access other sectors than those that were timed, until
+    they have all of the buffers; each of these comes and goes once."""
+    times = cycles.work * launch.blocks / max(len(cycles.blocks), 1)
+    figures, size = cycles.figures.dram, min(cycles.buffers, sum(cycles.moved) * times * SECTOR)
+    missing = min(max(size - figures.all, 0) / (figures.none - figures.all), 1)
+    read, written = (min(cycles.buffers, sectors * times * SECTOR) / 1_000_000 for sectors in cycles.moved)
+    held = read * figures.read + written * figures.write + min(read, written) * figures.turn
+    return missing and figures.first + missing * held

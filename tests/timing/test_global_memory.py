@@ -21,6 +21,7 @@ WORDS = {"l1": 1 << 13, "l2": 1 << 22}
 
 
 module = partial(loaded, DATA / "timing" / "memory.cubin")
+streamed = partial(loaded, DATA / "timing" / "l2_and_dram.cubin")
 
 
 @cache
@@ -93,6 +94,7 @@ def test_a_block_takes_what_it_took_on_the_h200(
 @pytest.mark.parametrize(
     ("pattern", "blocks", "warps", "within"),
     [
+        ("red4 one word", 132, 1, 0.02), ("red4 a line", 132, 1, 0.1),
         ("red4 one word", 264, 1, 0.02), ("red4 a line", 264, 1, 0.1), ("red4 warps apart", 264, 8, 0.08),
         ("red4 words of own lines", 264, 1, 0.06), ("atom4 a line", 264, 1, 0.08), ("red4 once", 1056, 8, 0.05),
     ],
@@ -107,6 +109,29 @@ def test_additions_of_all_blocks_to_the_same_lines_wait_for_each_other(
     run = banksim.run(kernel, blocks, 32 * warps, given, timing=True)
     assert run.cycles is not None
     assert estimate(run.launch, run.cycles).microseconds == pytest.approx(microseconds, rel=within)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "numbers", "within"),
+    [
+        # 2 and 8 words of sectors of their own; 256 and 65,536 words in a row; one block an SM, and fewer
+        ("adds", 528, [8, 2, 8], 0.02), ("adds_got", 528, [8, 8, 8], 0.05), ("adds", 528, [8, 256, 1], 0.05),
+        ("adds", 264, [8, 65536, 1], 0.15), ("adds", 132, [8, 1, 1], 0.02), ("adds", 16, [8, 256, 1], 0.02),
+        # beyond what the L2 has
+        ("copies", 1056, [48 << 16, 0], 0.05), ("reads", 1056, [64 << 16, 0], 0.1),
+    ],
+)  # fmt: skip
+def test_launches_take_what_the_l2_and_dram_took(kernel: str, blocks: int, numbers: list[int], within: float) -> None:
+    rows = json.loads((DATA / "timing" / "h200_l2_and_dram.json").read_text())["rows"]
+    microseconds = next(row[-1] for row in rows if row[:2] == [kernel, blocks] and row[3:5] == [numbers, 0])
+    streams = 4 * numbers[0] if len(numbers) == 2 else numbers[1] * numbers[2]
+    given = [np.zeros(1 if kernel == "reads" else streams, np.uint32), np.zeros(streams, np.uint32)]
+    run = banksim.run(streamed()[kernel], blocks, 256, [*given, *map(np.uint32, numbers)], timing=True)
+    assert run.cycles is not None
+    found = estimate(run.launch, run.cycles)
+    assert found.microseconds == pytest.approx(microseconds, rel=within)
+    said = any("add to" in one for one in run.cycles.assumptions)
+    assert (bool(found.dram), said) == (len(numbers) == 2, len(numbers) == 3)  # the report says what it rests on
 
 
 def test_with_a_constant_global_memory_answers_after_that() -> None:

@@ -128,6 +128,10 @@ def launch(found: Estimate) -> str:
     if round(found.work, 2) != 1:
         rests += f"; its blocks execute {found.work:.2f} times as many instructions as those that were timed, and are "
         rests += "assumed to take as much longer" if found.work > 1 else "assumed to take as much less time"
+    if found.dram:
+        rests += (
+            f"; DRAM takes {found.dram:,} cycles for what the L2 cache does not hold, as far as arrays tell (assumed)"
+        )
     return (
         f"The launch: {where}: {plural(found.waves, 'wave')}, about {found.cycles:,} cycles at "
         f"{found.clock_mhz:,} MHz, and {found.around:.2f} µs for its start and end: {found.microseconds:,.1f} µs "
