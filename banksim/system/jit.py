@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 from llvmlite import ir
-from numba import njit
+from numba import config, njit
 from numba.core import event
 from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
@@ -25,6 +25,7 @@ from numba.core.typing.templates import Signature as FunctionSignature
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
+from banksim.errors import InputError
 from banksim.system.cache import usable
 from banksim.system.compiled_types import (
     Code,
@@ -40,6 +41,9 @@ from banksim.system.compiled_types import (
 from banksim.system.compiler import FRUGAL, PassesOfInner, PassesOfOuter
 from banksim.system.native_code import COMPILED, PACKAGE, version_of_loops
 from banksim.system.progress import ProgressBar
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]  # intrinsics have no other form
+    raise InputError("NUMBA_DISABLE_JIT leaves banksim without its compiled loops: unset it")
 
 COMPILE = "numba:compile"
 """Numba's name for the event of compiling a function."""

@@ -1,5 +1,6 @@
 """What banksim has numba compile: no more than a run needs, without a cache too, and not in silence."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import config
 
+from banksim.errors import InputError
 from banksim.system import jit, native_code
 from banksim.system.progress import BlocksProgress, ProgressBar, duration, scaled
 from helpers.fixtures import Patch, Said
@@ -292,3 +295,9 @@ def test_code_of_another_version_of_the_package_is_not_taken(monkeypatch: Patch,
     assert locator.get_source_stamp() != before
     assert jit.OfOneVersion.from_function(one_more, __file__) is None
     native_code.sources_of_loops.cache_clear()
+
+
+def test_without_compiled_code_it_is_said_what_is_switched_off(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError, match="unset it"):
+        importlib.reload(jit)
