@@ -14,8 +14,9 @@ from banksim.machine.state import CONTEXT, ERROR
 
 FAR = 1 << 62
 """The largest distance that a value may move. Products of slopes and steps stay below it, and so do not overflow."""
-STEEP = 1 << 30
-"""Slopes from here on are left to `narrow`, which computes with Python's integers."""
+WIDE = 60
+"""Bits of a slope's product with the number of steps that compiled code computes. What may have more is left to
+`narrow`, which computes with Python's integers."""
 
 
 class Bounds:
@@ -95,7 +96,9 @@ class Bounds:
             moved = slope * count
             down = self.inner.where(moved < 0, moved, moved ^ moved)
             least, most = least + down, most + (moved - down)
-            steep = (slope + STEEP).like((slope + STEEP).ir, "u") > 2 * STEEP
+            zeros = e.call("llvm.ctlz.i64", INT[64], count.ir, INT[1](0))
+            limit = new("u", 64, 1, b.shl(INT[64](1), b.sub(zeros, INT[64](64 - WIDE))))
+            steep = (slope + limit).like((slope + limit).ir, "u") > 2 * limit
             bad = either(bad, steep & (count != 0))
         bad = either(bad, (below + least < 0) | (above < most))
         with b.if_then(b.not_(e.empty(b.and_(self.mask(bad), mask))), likely=False):

@@ -34,7 +34,8 @@ class Region(Protocol):
 
 
 REGION = layout(Region)
-LONGEST_STEP = 64
+STEPS = np.array(sorted({*range(2, 65), *(1 << n for n in range(7, 13))}), np.uint64)
+"""Factors by which a step is lengthened: small ones, and powers of two, which undo what wraps around."""
 ONE = np.ones(1, np.uint64)
 Three = tuple[int, int, int]
 Row = tuple[int, ...]
@@ -172,7 +173,7 @@ def longer_step(count: Sequence[int], rows: Sequence[Row], bits: int) -> tuple[i
     best, most = None, 2 * prod(n + 1 for n in narrowed(count, rows))
     unchanged = [int(alone(n, rows, axis, ONE, 64)[0]) for axis, n in enumerate(count)]
     for axis, n in enumerate(count):
-        steps = np.arange(2, min(LONGEST_STEP, n) + 1, dtype=np.uint64)
+        steps = STEPS[n >= STEPS]
         others = prod(m + 1 for a, m in enumerate(unchanged) if a != axis)
         for longer, length in zip(steps, alone(n, rows, axis, steps, bits), strict=True):
             fewer = [m // int(longer) if a == axis else m for a, m in enumerate(count)]

@@ -74,6 +74,12 @@ BODIES = {
         s[(d >> 1) & 511] = 1; s[d / 3 & 63] = 1;""",
     "long_remainder": """unsigned long long l = by * 40000000000ull + bx; s[l % 11 * tid & 511] = 1;
         if (l / 7 > 9000000000ull) s[tid] = 1;""",
+    "steep": """unsigned long long a = bx * 0x0fffffffffffffffull, b = bx * 0xf800000000000001ull;
+        if (a < 0x7000000000000000ull + tid) s[tid * 2] = 1; if ((long long)(b + (1ull << 62) * by) < -5) s[tid] = 1;
+        if (bx * 0x0100000000000001ull > by * 0x0200000000000000ull + tid) s[tid * 4] = 1;""",
+    "wrap_at_powers": """if ((bx * 32 + tid) % 1024 == 37) s[tid * 2] = 1;
+        if ((by * 33 + bx * 64) % 512 < tid) s[tid] = 1;
+        if (bx % 16 * 3 + (bx * 128 + 1) % 4096 / 1024 == 3) s[tid * 8] = 1;""",
     "float_of_block": """float f = bx / 3.0f; s[((int)f * tid) & 511] = 1;
         s[__float_as_uint((float)bx) >> 23] = 1; if (f * by > 11.5f) s[tid] = 1;""",
     "float_saturates": "int i = (int)(bx * 3e8f); s[(i >> 22) & 511] = 1; if (i == 0x7fffffff) s[tid * 2] = 1;",

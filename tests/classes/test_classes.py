@@ -12,6 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import banksim
+from banksim.classes.counting import Narrowing
 from banksim.classes.needed import footprints, may_part
 from banksim.errors import AbsentError, Fault, InputError
 from banksim.machine.basic_blocks import basic_blocks
@@ -74,6 +75,7 @@ BODIES = {
     "call": "if (tid < thrice(bx, n)) s[thrice(tid, bx) & 511] = 1; s[thrice(tid, 100) & 511] = 1;",
     "recursion": "s[folded(tid, bx & 3) & 511] = 1; if (folded(bx, 2) & 1) s[tid] = 1;",
     "short_division": "unsigned short d = blockDim.x; s[tid / (unsigned short)(d / 2) * bx & 511] = 1;",
+    "far_wrap": "if ((bx * 32 + tid) % 4096 != 7) s[tid * 2] = 1;",
     "sign": "int i = (int)bx - (int)by; s[(tid * (i >> 1 & 3)) & 511] = 1; if (abs(i) < 3) s[tid * 2] = 1;",
 }
 """What threads do with `s`, an array of 512 words."""
@@ -120,12 +122,22 @@ def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None
     """A grid of millions of blocks takes no longer: its blocks are not executed one by one."""
     classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
                "stride_by_block": 4, "wrap_at_end": 64, "factor_that_stays": 8,
-               "division": 60, "minimum": 54, "switch": 5}  # fmt: skip
+               "division": 60, "minimum": 54, "switch": 5, "far_wrap": 128}  # fmt: skip
     nothing = banksim.absent(1 << 34, np.uint32)
     for name, count in classes.items():
         found = banksim.run(kernels[name], (100_000, 30), 64, [nothing, nothing, np.uint32(12345)], values=False)
         assert found.blocks == 3_000_000
         assert 0 < found.classes <= count, name
+
+
+def test_steep_slopes_are_followed_in_compiled_code(kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A remainder multiplies the block's index by 2³³ / 3: no later class of its grid has to be narrowed."""
+    calls: list[int] = []
+    narrow = Narrowing.narrow
+    monkeypatch.setattr(Narrowing, "narrow", lambda self, pc, *rest: (calls.append(pc), narrow(self, pc, *rest)))
+    nothing = banksim.absent(1 << 34, np.uint32)
+    found = banksim.run(kernels["switch"], 3_000_000, 64, [nothing, nothing, np.uint32(1)], values=False)
+    assert 0 < len(calls) <= found.classes == 5
 
 
 UNIFORM = """extern "C" __global__ void together(unsigned* out, const unsigned* in, unsigned n) {
