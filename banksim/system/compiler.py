@@ -125,6 +125,11 @@ FRUGAL: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
 """No code that counts references, or looks for divisions by zero."""
 
 
+DEBUGGING = ("debuginfo", "boundscheck")
+"""Flags that NUMBA_DEBUGINFO=1 sets for a program's own functions. Loops with them would raise Python's exceptions,
+which nobody catches; NUMBA_BOUNDSCHECK=1 checks them in a way of their own (lowering.py)."""
+
+
 class Settled(compiler.Flags):
     """The flags of a loop: equal to those of every other. Numba compares all of them for every call of every function,
     and compiles a function anew for callers with other flags; what a loop calls is the same whoever calls it."""
@@ -144,7 +149,10 @@ class Passes(compiler.CompilerBase):
     library: type[Library]
 
     def __init__(self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any) -> None:
-        super().__init__(*contexts(typing, target), library, args, result, Settled(flags), local)
+        settled = Settled(flags)
+        for name in DEBUGGING:
+            setattr(settled, name, False)
+        super().__init__(*contexts(typing, target), library, args, result, settled, local)
 
     def compile_extra(self, function: Callable[..., object]) -> Any:
         with paused():

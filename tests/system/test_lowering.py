@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import config
 from numba.core.codegen import CPUCodeLibrary
 
 from banksim.requests.lane_intrinsics import equal_or_least, pointer
@@ -158,3 +159,15 @@ def test_an_index_outside_of_its_array_ends_the_process_where_numba_is_told_to_c
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == ["3", f"{program}:5: index -1 of 4"], done.stderr
     assert done.returncode < 0
+
+
+def test_numbas_debugging_leaves_loops_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NUMBA_DEBUGINFO=1 is for a program's own functions: loops would raise exceptions that nobody catches."""
+    monkeypatch.setattr(config, "DEBUGINFO_DEFAULT", 1)
+
+    @outer
+    def first(table: Any) -> Any:
+        row = table[0]
+        return row[0]
+
+    assert first(np.ones((1, 1))[:0]) == 1
