@@ -119,7 +119,7 @@ def test_the_time_of_a_launch_that_comes_again_is_estimated_once_for_all(monkeyp
 
     monkeypatch.setattr(programs, "microseconds_of", microseconds_of)
     one = launches([], ["sm_90"]).judged
-    spent = SimpleNamespace(total=30, ideal=20)
+    spent = SimpleNamespace(total=30, ideal=20, assumptions=("of clusters",))
     run = SimpleNamespace(
         counts=np.ones((2, 1), np.int64), judged=one, cycles=spent, findings=(), findings_lost=0, hints=(),
         partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
@@ -131,4 +131,5 @@ def test_the_time_of_a_launch_that_comes_again_is_estimated_once_for_all(monkeyp
     found.settle()
     assert found.times
     assert (found.times.cycles, found.times.ideal, found.times.microseconds) == (30000, 20000, 1500)
+    assert found.times.assumptions == ("of clusters",)
     assert len(asked) == 2
