@@ -13,6 +13,7 @@ from banksim.requests.kinds import OP_CODES
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
+from banksim.timing.global_memory import hold
 
 OF_LOADS, OF_STORES, OF_ADDITIONS, OF_SWAPS = (tuple(OP_CODES[op] for op in ops.split()) for ops in (
     "remote remote_ld", "remote_st remote_async", "remote_atom", "remote_cas",
@@ -42,24 +43,17 @@ def new_between(known: Figures | None = None, rank: int = 0, ranks: int = 1, oth
 
 
 @inlined
-def hold(between: Between, way: Integer, cost: Integer, t: Integer) -> Integer:
-    between.held[way] = max(between.held[way], 100 * t) + cost
-    through: Integer = between.held[way] // 100
-    return through
-
-
-@inlined
 def leave(between: Between, cost: Integer, t: Integer) -> Integer:
     """Have something of that cost take the multiprocessor's own way. Returns the cycle in which it is through."""
     between.busy[0] += cost
-    return hold(between, between.rank[0], cost, t)
+    return hold(between.held, between.rank[0], cost, t)
 
 
 @inlined
 def cross(between: Between, own: Integer, to: Integer, asked: Integer, shared: Integer, t: Integer) -> Integer:
     """The same of a request to the block of rank `to`: the cycle in which it has crossed."""
-    there = hold(between, to, asked, t)
-    every = hold(between, len(between.held) - 1, shared, t)
+    there = hold(between.held, to, asked, t)
+    every = hold(between.held, len(between.held) - 1, shared, t)
     between.through[0] = max(between.through[0], leave(between, own, t), there, every)
     through: Integer = between.through[0]
     return through

@@ -16,7 +16,7 @@ from banksim.architectures.latencies import Figures, Numbers
 from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import equal_or_least, lowest, ones
 from banksim.system.bundles import bundle
-from banksim.system.compiled_types import Integer
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
 from banksim.timing.same_lines import SameLines, add, come, new_same_lines
 
@@ -182,10 +182,11 @@ def sectors(words: Integer) -> Integer:
 
 
 @inlined
-def held(memory: GlobalMemory, way: Integer, cost: Integer, t: Integer) -> Integer:
-    """Have something of that cost take a way of the L2 from cycle t on. Returns the cycle in which it is through."""
-    memory.held[way] = max(memory.held[way], 100 * t) + cost
-    through: Integer = memory.held[way] // 100
+def hold(held: Integers, way: Integer, cost: Integer, t: Integer) -> Integer:
+    """Have something of that cost take one of several ways from cycle t on; `held`: until when each is held, in
+    hundredths of a cycle. Returns the cycle in which it is through."""
+    held[way] = max(held[way], 100 * t) + cost
+    through: Integer = held[way] // 100
     return through
 
 
@@ -200,7 +201,7 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
         cost = max(costs[LINES], sectors * costs[SECTORS], 100 * least if share == 0 else 0)
         way = IN + 2 * share
         memory.busy[way] += cost
-        last = max(last, held(memory, way, cost, t))
+        last = max(last, hold(memory.held, way, cost, t))
     return last + f.l2
 
 
@@ -222,7 +223,7 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
     """Send words of one line to the L2. Returns the cycle in which its answer has come."""
     last = t
     for share in range(2):
-        last = max(last, held(memory, OUT + 2 * share, sent(memory, share, kind, words, lanes), t))
+        last = max(last, hold(memory.held, OUT + 2 * share, sent(memory, share, kind, words, lanes), t))
     return last + f.l2_atomic
 
 

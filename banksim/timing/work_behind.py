@@ -11,7 +11,7 @@ from banksim.system.jit import carray, inlined
 from banksim.timing import asynchronous
 from banksim.timing.asynchronous import COPIES, PRODUCTS, belongs, commit, contribute
 from banksim.timing.between_blocks import leave
-from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch, held
+from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, fetch, hold
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.shared_memory_path import Path, Waiting
@@ -44,7 +44,7 @@ def gone(path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> In
         cost = max(size // SECTOR * memory.costs[share, STORED, SECTORS], 100 * rows * f.bulk_row_out)
         way = OUT + 2 * share
         memory.busy[way] += cost
-        last = max(last, held(memory, way, cost, t))
+        last = max(last, hold(memory.held, way, cost, t))
     return last + f.bulk_out
 
 
