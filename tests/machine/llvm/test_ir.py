@@ -64,6 +64,37 @@ def test_a_value_is_computed_once_in_a_block() -> None:
     assert b.add(v, w) is not first, "this block may be reached without the other"
 
 
+@pytest.mark.parametrize("length", range(9))
+def test_a_long_block_is_several_for_llvm(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes a time that grows with the square of a block's length. They do what the block does."""
+    monkeypatch.setattr(ir, "MOST_LINES", 3)
+    module = ir.Module()
+    function = ir.Function(module, INT[32], [INT[32]], "one")
+    b = Builder(function.append_basic_block())
+    long, end = (b.append_basic_block(name) for name in ("long", "end"))
+    b.branch(long)
+    b.position_at_end(long)
+    before = b.phi(INT[32])
+    before.add_incoming(function.args[0], function.entry_basic_block)
+    total: ir.Value = before
+    for _ in range(length):
+        total = b.add(total, function.args[0])
+    before.add_incoming(total, long)
+    b.cbranch(b.icmp_unsigned("<", total, INT[32](99)), long, end)
+    b.position_at_end(end)
+    after = b.phi(INT[32])
+    after.add_incoming(total, long)
+    b.ret(b.call(function, [after], tail="musttail "))
+    (parsed,) = llvm.parse_assembly(str(function)).functions
+    opcodes = [[instruction.opcode for instruction in block.instructions] for block in parsed.blocks]
+    assert all(len(block) <= 3 + 2 for block in opcodes), "what ends a piece, and two lines that belong together"
+    assert opcodes[0] == ["br"]
+    assert opcodes[-1] == ["phi", "call", "ret"]
+    written = [opcode for block in opcodes[1:-1] for opcode in block]
+    assert written.count("br") == len(opcodes) - 2
+    assert [opcode for opcode in written if opcode != "br"] == ["phi", *["add"] * length, "icmp"]
+
+
 def test_what_changes_nothing_is_not_written() -> None:
     function = ir.Function(ir.Module(), VOID, [INT[32], WORDS], "one")
     v, words = function.args
