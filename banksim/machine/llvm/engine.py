@@ -18,7 +18,7 @@ from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.routines import Routines
 from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
-from banksim.machine.llvm.shared_requests import STEPS
+from banksim.machine.llvm.shared_requests import FURTHEST
 from banksim.machine.llvm.shifted_loads import ShiftedLoads, Terms
 from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, vector
 from banksim.machine.operations.float_atomics import FLOATS, added
@@ -306,7 +306,7 @@ class LLVMEngine(Routines):
         if a.space == "const":
             return (self.load_constant(a.bank, a.address, a.width, a.signed),)
         arguments, terms = self.access(a), self.terms.get(a.address.ir.text)
-        shared = self.shifts and a.space == "shared" and a.width in STEPS
+        shared = self.shifts and a.space == "shared" and a.width in FURTHEST
         if not shared or terms is None or any(one is not None for one in (a.lanes, self.guard, self.at)):
             return self.words_read(a, arguments)
         return self.loads.load(arguments, *terms, a.width, self.called)

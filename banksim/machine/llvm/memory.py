@@ -372,7 +372,7 @@ class MemoryFunctions:
             leader = first if source is None else b.extract_element(asked, lane)
             seen = shared_requests.seen_by_rules(e, a, space, copied=source is not None)
             with shared_requests.asked(e, a, asked, leader, seen, self.stepwise):
-                if self.shifts and space == "shared" and use == READ and width in shared_requests.STEPS:
+                if self.shifts and space == "shared" and use == READ and width in shared_requests.FURTHEST:
                     shared_requests.remember(e, a, offsets, first, width, b.sub(size, INT[64](start + width)))
             if self.traced:
                 shared_requests.write_down(e, a, asked)

@@ -13,8 +13,8 @@ from banksim.machine.state import CONTEXT, MEMO, REQUEST, TRACE_ROWS, WARP
 from banksim.requests.copies import LINE
 from banksim.requests.kinds import DESTINATION, FULL_MASK
 
-STEPS = {4: 4, 8: 0, 16: 0}
-"""Of loads of so many bytes a lane: how far apart the lanes of a half must lie."""
+FURTHEST = {4: 4, 8: 0, 16: 0}
+"""Of loads of so many bytes a lane: how far apart the lanes of a half may lie, if not all in one place."""
 
 
 @contextmanager
@@ -46,13 +46,13 @@ def asked(
 def remember(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int, limit: ir.Value) -> None:
     """Note of a new request where loads that are shifted against it are; `limit`: the last place of one lane."""
     b = e.b
-    second = b.sub(b.extract_element(offsets, INT[32](HALF)), first)
-    steps = [STEPS[width] * lane for lane in range(HALF)]
+    step, second = (b.sub(b.extract_element(offsets, INT[32](lane)), first) for lane in (1, HALF))
     upper = b.select(vector([0] * HALF + [1] * HALF, 1), splat(b, second), ir.Constant(WORDS, None))
-    expected = b.add(b.add(splat(b, first), upper), vector(steps * 2))
-    even = e.everywhere(b.icmp_unsigned("==", offsets, expected), INT[32](0))
+    steps = b.mul(splat(b, step), vector([*range(HALF)] * 2))
+    even = e.everywhere(b.icmp_unsigned("==", offsets, b.add(b.add(splat(b, first), upper), steps)), INT[32](0))
     even = b.and_(even, b.icmp_signed("==", a.mask, INT[32](-1)))
-    room = b.sub(limit, b.add(b.zext(second, INT[64]), INT[64](steps[-1] - 1)))
+    even = b.and_(even, b.or_(e.empty(step), b.icmp_unsigned("==", step, INT[32](FURTHEST[width]))))
+    room = b.sub(limit, b.add(b.zext(second, INT[64]), INT[64](FURTHEST[width] * (HALF - 1) - 1)))
     fits = b.and_(even, b.icmp_signed(">", room, INT[64](0)))
     e.set(a.memo, MEMO, "second", second)
     e.set(a.memo, MEMO, "room", b.select(fits, b.trunc(room, INT[32]), INT[32](0)))

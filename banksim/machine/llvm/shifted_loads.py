@@ -2,8 +2,8 @@
 as unrolled loops have them.
 
 Where that one's request was like its last one, so is this one: every execution of the block makes both, for the same
-lanes. So its cost is known, and where the lanes of each half of the warp are neighbours (of loads of several words:
-are in one place), its first address tells all. Only whether these lie in shared memory is looked at.
+lanes. So its cost is known, and where the lanes of each half of the warp are in one place or (of loads of one word)
+neighbours, its first address tells all. Only whether these lie in shared memory is looked at.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,11 +26,13 @@ Called = Callable[[ir.Function, Sequence[ir.Value], int], tuple[Value, ...]]
 
 class Places(NamedTuple):
     """Where a load is that others are shifted against: its first address, where each half of its lanes begins, and at
-    how many first addresses, from the first of shared memory on, all lanes are within it. None: each looks itself."""
+    how many first addresses, from the first of shared memory on, all lanes are within it (none: each looks itself);
+    whether the lanes of a half are in one place, for each of them."""
 
     first: ir.Value
     room: ir.Value
     halves: tuple[ir.Value, ir.Value]
+    together: ir.Value
 
 
 @dataclass
@@ -61,7 +63,7 @@ class ShiftedLoads:
             return called(self.memory.load("shared", width, False), arguments, width)
         if known.places is None:
             known.places = self.places(known)
-        first, room, halves = known.places
+        first, room, halves, together = known.places
         e, b, by = self.e, self.e.b, distance - known.distance
         at_once, apart, loaded = (b.append_basic_block(name) for name in ("at_once", "apart", "loaded"))
         place = b.add(first, INT[32](by - self.memory.shared_start & 0xFFFFFFFF))
@@ -69,7 +71,7 @@ class ShiftedLoads:
         b.position_at_end(at_once)
         e.increase(e.field(arguments[2], MEMO, "hits"), INT[64](1))
         starts = [e.at(half, by) for half in halves]
-        one = [joined(b, [self.half(start, width, word) for start in starts]) for word in range(width // 4)]
+        one = [joined(b, [self.half(start, together, width, word) for start in starts]) for word in range(width // 4)]
         b.branch(loaded)
         b.position_at_end(apart)
         seldom = [*arguments[:-1], known.arguments[-1], INT[32](by & 0xFFFFFFFF)]
@@ -107,11 +109,13 @@ class ShiftedLoads:
         room = b.select(again, e.get(memo, MEMO, "room"), INT[32](0))
         first = b.extract_element(known.arguments[-1], INT[32](0))
         one = e.at(e.get(context, CONTEXT, "shared", as_type=POINTER), b.zext(first, INT[64]))
-        return Places(first, room, (one, e.at(one, b.zext(e.get(memo, MEMO, "second"), INT[64]))))
+        together = splat(b, e.empty(e.get(memo, MEMO, "relative", 1)), HALF)
+        return Places(first, room, (one, e.at(one, b.zext(e.get(memo, MEMO, "second"), INT[64]))), together)
 
-    def half(self, start: ir.Value, width: int, word: int) -> ir.Value:
-        """What half of the lanes load: neighbours, or in one place."""
+    def half(self, start: ir.Value, together: ir.Value, width: int, word: int) -> ir.Value:
+        """What half of the lanes load: in one place, or neighbours."""
         b = self.e.b
-        if shared_requests.STEPS[width]:
-            return b.load(start, typ=ir.VectorType(INT[32], HALF), align=4)
-        return splat(b, b.load(self.e.at(start, 4 * word), typ=INT[32]), HALF)
+        one = splat(b, b.load(self.e.at(start, 4 * word), typ=INT[32]), HALF)
+        if not shared_requests.FURTHEST[width]:
+            return one
+        return b.select(together, one, b.load(start, typ=ir.VectorType(INT[32], HALF), align=4))
