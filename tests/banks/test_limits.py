@@ -166,8 +166,7 @@ def test_an_unused_excuse_is_reported(file: Path, capsys: pytest.CaptureFixture[
 
 # ---- baseline
 def test_only_what_is_worse_than_the_baseline_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COLUMN, "--json"]) == 0
-    baseline = written_to(tmp_path / "baseline.json", capsys.readouterr().out)
+    baseline = written_to(tmp_path / "baseline.json", out_of(capsys, [*COLUMN, "--json"]))
     guarded = ["--fail-above", "0", "--baseline", str(baseline), "--no-picture"]
     assert main([*COLUMN, *guarded]) == 0
     assert main([*COLUMN, "tile[threadIdx.x][0]", *guarded]) == 1

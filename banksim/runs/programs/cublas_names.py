@@ -190,8 +190,8 @@ class Function:
         )
 
 
-def functions() -> Iterator[Function]:
-    for line in TABLE.strip().splitlines():
+def functions(table: str) -> Iterator[Function]:
+    for line in table.strip().splitlines():
         types, names, parameters = (part.split() for part in re.split(r" *: (?=\S)| : ", line))
         for name, prefix in product(names, types):
             kind, whole = OF_PREFIX.get(prefix, prefix[-1].upper()), prefix + name
@@ -201,14 +201,16 @@ def functions() -> Iterator[Function]:
             yield Function(whole, re.sub("(3m)?Ex$|(Strided)?Batched$", "", name), kind, read)
 
 
-FUNCTIONS = {one.name: one for one in functions()}
+FUNCTIONS = {one.name: one for one in functions(TABLE)}
 
 
 def named(types: str, names: str) -> list[str]:
     return [f"cublas{kind}{name}" for name, kind in product(names.split(), types.split())]
 
 
-OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *named("Is Id", "amax amin")]
+GEMM = "S D : gemm : opa opb m n k alpha a lda b ldb beta c! ldc"
+OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger"), *named("Is Id", "amax amin")]
+WITHOUT_HANDLE = [*(one for one in FUNCTIONS.values() if f"cublas{one.name}" in OLDEST), *functions(GEMM)]
 """Functions that cublas.h has as well, without a handle."""
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
@@ -222,17 +224,35 @@ MISSING = [
 ]
 
 
+def without_handle(function: Function) -> str:
+    """C code of cublas.h's function of this name: it takes scalars as values, letters for what is done to matrices, and
+    returns its result."""
+    declared, passed = [], []
+    result = next((TYPES[one.kind] for one in function.parameters if one.name == "result"), "void")
+    for one in function.parameters:
+        if one.name in SCALARS:
+            declared.append(f"{TYPES[one.kind]} {one.name}")
+        elif one.name != "result":
+            declared.append(f"char {one.name}" if one.name in ENUMERATIONS else one.declaration)
+        operation = f"banksim_cublas_operation({one.name})" if one.name in ENUMERATIONS else one.name
+        passed.append(f"&{one.name}" if one.name in (*SCALARS, "result") else operation)
+    call = f"BANKSIM_NOTED(cublas{function.name}, {', '.join(passed)});"
+    body = call if result == "void" else f"{result} result = 0; {call} return result;"
+    return f"BANKSIM_LOCAL {result} cublas{function.name}({', '.join(declared)}) {{ {body} }}"
+
+
 def headers() -> dict[str, str]:
     """The headers by their names. They give functions the names of their newer versions, take these away again where
-    cublas.h has its own, declare and define those of the table, and list what is missing, for a macro of who includes
-    them."""
+    cublas.h has its own and define these, define those of the table, and list what is missing, for a macro of who
+    includes them."""
     renamed = [f"cublas{one.name}" for one in FUNCTIONS.values() if one.name.endswith(one.base)]
     renamed = [name for name in renamed if not name.endswith(NEVER_RENAMED)]
+    older = [f"cublas{one.name}" for one in WITHOUT_HANDLE]
     newer = dict.fromkeys([*OF_HANDLES, *renamed, *named("S D C Z", "gemm")])
     return {
         "banksim_cublas_newer.h": "".join(f"#define {name} {name}_v2\n" for name in newer),
-        "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *OLDEST)),
-        "banksim_cublas_declared.h": "".join(f"{one.prototype};\n" for one in FUNCTIONS.values()),
+        "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *older)),
+        "banksim_cublas_without_handle.h": "".join(f"{without_handle(one)}\n" for one in WITHOUT_HANDLE),
         "banksim_cublas_defined.h": "".join(f"{one.definition}\n" for one in FUNCTIONS.values()),
         "banksim_cublas_missing.h": "".join(f"BANKSIM_MISSING({name})\n" for name in MISSING),
     }

@@ -1,13 +1,15 @@
-"""The functions of the CUDA runtime that do nothing but call one of the driver, with the same arguments.
+"""The functions of the CUDA runtime and of its driver that do nothing but call another with the same arguments, or
+nothing at all.
 
-Their C code is generated from their prototypes in cuda_runtime_api.h. The runtime's handles and enumerations are the
-driver's under other names."""
+Their C code is generated from their prototypes in cuda_runtime_api.h and cuda.h. The runtime's handles and enumerations
+are the driver's under other names."""
 
 import re
 
 SAME_NAME = """
 DeviceCanAccessPeer DeviceGetAttribute DeviceGetByPCIBusId DeviceGetDefaultMemPool DeviceGetMemPool DeviceGetPCIBusId
-EventElapsedTime EventQuery EventRecordWithFlags EventSynchronize EventDestroy LaunchHostFunc
+EventElapsedTime EventQuery EventRecordWithFlags EventSynchronize EventDestroy
+FuncGetName FuncGetParamInfo FuncSetAttribute LaunchHostFunc OccupancyAvailableDynamicSMemPerBlock
 GraphAddChildGraphNode GraphAddEmptyNode GraphAddEventRecordNode GraphAddEventWaitNode GraphAddHostNode
 GraphChildGraphNodeGetGraph GraphClone GraphCreate GraphDebugDotPrint GraphDestroy GraphDestroyNode
 GraphExecDestroy GraphExecHostNodeSetParams GraphExecUpdate GraphGetEdges GraphGetNodes GraphGetRootNodes
@@ -42,16 +44,54 @@ PASSED_ON = {f"cuda{name}": f"cu{name}" for name in SAME_NAME.split()} | {
     "cudaMallocManaged": "cuMemAllocManaged",
     "cudaStreamUpdateCaptureDependencies": "cuStreamUpdateCaptureDependencies_v2",
 }
-PROTOTYPE = re.compile(r"\bCUDARTAPI\s+(cuda\w+)\s*\(([^;{]*)\)\s*;")
+WAITING = """
+cudaMemcpy cudaMemcpy2D cudaMemcpy2DFromArray cudaMemcpy2DToArray cudaMemcpy3D cudaMemcpyFromArray cudaMemcpyFromSymbol
+cudaMemcpyPeer cudaMemcpyToArray cudaMemcpyToSymbol
+cuMemcpy cuMemcpy2D cuMemcpy3D cuMemcpyAtoH cuMemcpyDtoH cuMemcpyHtoA cuMemcpyHtoD
+"""
+"""Functions that return when that is done which those of the same name with `Async` begin."""
+HINTS = """
+cudaCtxResetPersistingL2Cache cudaDeviceSetCacheConfig cudaDeviceSetMemPool cudaDeviceSetSharedMemConfig
+cudaFuncSetCacheConfig cudaFuncSetSharedMemConfig cudaGraphKernelNodeSetAttribute cudaMemPoolDestroy
+cudaMemPoolSetAttribute cudaMemPoolTrimTo cudaSetValidDevices cudaThreadExchangeStreamCaptureMode
+cuCtxResetPersistingL2Cache cuCtxSetCacheConfig cuCtxSetSharedMemConfig cuDevicePrimaryCtxRelease cuDeviceSetMemPool
+cuFuncLoad cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuGraphUpload cuKernelSetCacheConfig cuMemPoolDestroy
+cuMemPoolSetAccess cuMemPoolSetAttribute cuMemPoolTrimTo cuPointerSetAttribute cuStreamAttachMemAsync
+cuThreadExchangeStreamCaptureMode
+"""
+"""Functions that have nothing to do here."""
+PROTOTYPE = re.compile(r"\bCUDA(?:RT)?API\s+(cu\w+)\s*\(([^;{]*)\)\s*;")
 
 
-def source(header: str) -> str:
-    """The C code, from the text of cuda_runtime_api.h."""
+def of_runtime(header: str) -> str:
+    """C code of the runtime's functions, from the text of cuda_runtime_api.h."""
     found = {name: re.sub(r"__dv\(\w+\)", "", parameters) for name, parameters in PROTOTYPE.findall(header)}
-    lines = ['#include "runtime.h"']
+    bodies = plain(found, "return banksim_done(cuCtxSynchronize())")
     for name, driver in PASSED_ON.items():
-        lines.append(f"cudaError_t {name}({found[name]}) {{ DRIVER({driver}({arguments(found[name])})); }}")
-    return "\n".join(lines)
+        given = arguments(found[name])
+        of_kernel = given.replace("(void *)func", "f")
+        bodies[name] = f"DRIVER({driver}({given}))" if of_kernel == given else f"OF_KERNEL(func, {driver}({of_kernel}))"
+    return written("runtime.h", "cudaError_t", found, bodies)
+
+
+def of_driver(header: str) -> str:
+    """C code of the driver's functions, from the text of cuda.h, in which their older forms come last."""
+    found = dict(reversed(PROTOTYPE.findall(header)))
+    return written("connection.h", "CUresult", found, plain(found, "return banksim_wait()"))
+
+
+def plain(parameters: dict[str, str], wait: str) -> dict[str, str]:
+    """What those functions do that wait or have nothing to do."""
+    bodies = {name: "return 0" for name in HINTS.split() if name in parameters}
+    for name in (name for name in WAITING.split() if name in parameters):
+        begun = f"int failed = {name}Async({arguments(parameters[name])}, NULL)"
+        bodies[name] = f"{begun}; if (failed) return failed; {wait}"
+    return bodies
+
+
+def written(included: str, result: str, parameters: dict[str, str], bodies: dict[str, str]) -> str:
+    defined = (f"{result} {name}({parameters[name]}) {{ {body}; }}" for name, body in bodies.items())
+    return "\n".join([f'#include "{included}"', *defined])
 
 
 def arguments(parameters: str) -> str:

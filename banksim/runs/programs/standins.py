@@ -27,6 +27,7 @@ SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
+DECLARED = {library: f"banksim_{library}_declared.h" for library in LIBRARIES}
 EVERY_LIBRARY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
@@ -89,7 +90,7 @@ def folder() -> Path:
                 continue
             target = place / "programs" / key[:16]
             libraries = (name for whole in EVERY_LIBRARY for name in (whole, linked(whole)))
-            if not all((target / name).is_file() for name in (*libraries, *cublas_names.headers())):
+            if not all((target / name).is_file() for name in (*libraries, *cublas_names.headers(), *DECLARED.values())):
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
@@ -104,9 +105,11 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         driver, runtime = LibraryFunctions.of_driver(include), LibraryFunctions.of_runtime(include)
         (there / "driver_stubs.c").write_text("\n".join([*driver.stubs(), *driver.table()]))
         (there / "runtime_stubs.c").write_text("\n".join(runtime.stubs()))
-        (there / "runtime_passed_on.c").write_text(passed_on.source(read(include / "cuda_runtime_api.h")))
+        (there / "driver_passed_on.c").write_text(passed_on.of_driver(read(include / "cuda.h")))
+        (there / "runtime_passed_on.c").write_text(passed_on.of_runtime(read(include / "cuda_runtime_api.h")))
         (there / "error_names.h").write_text("\n".join(error_names(include)))
-        for name, text in cublas_names.headers().items():
+        headers = cublas_names.headers() | dict.fromkeys(DECLARED.values(), "")
+        for name, text in headers.items():
             (there / name).write_text(text)
         numbers = [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
         compiled = [compiler, *OPTIONS, *numbers, f"-I{there}", f"-I{SOURCES}"]
@@ -119,17 +122,28 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         (there / "driver.map").write_text("{ global: cu*; banksim_*; local: *; };\n")
         (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
         linking = ["-lpthread", "-ldl"]
-        link(there, [*common, *of_driver, "driver_stubs.c", *driver.linking("driver", DRIVER), *linking], DRIVER)
+        of_driver += ["driver_passed_on.c", "driver_stubs.c"]
+        link(there, [*common, *of_driver, *driver.linking("driver", DRIVER), *linking], DRIVER)
         with_driver = ["-L.", f"-l:{DRIVER}", "-Wl,-rpath,$ORIGIN", *linking]
         link(there, [*common, *of_runtime, *runtime.linking("runtime", RUNTIME), *with_driver], RUNTIME)
         for source, name in LIBRARIES.items():
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             file = str(SOURCES / "libraries" / f"{source}.c")
+            headers[DECLARED[source]] = declarations(there, [*of_libraries, file], source)
+            (there / DECLARED[source]).write_text(headers[DECLARED[source]])
             link(there, [*of_libraries, file, *own_name, f"-l:{RUNTIME}", *with_driver], name)
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
-        headers = {name: (there / name).read_bytes() for name in cublas_names.headers()}
-        return made | {linked(name): content for name, content in made.items()} | headers
+        linked_to = {linked(name): content for name, content in made.items()}
+        return made | linked_to | {name: text.encode() for name, text in headers.items()}
+
+
+def declarations(folder: Path, command: list[str], library: str) -> str:
+    """The prototypes of all functions that the source of a library defines for programs."""
+    command = [*command, "-E", "-P", "-DBANKSIM_DECLARING"]
+    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    found = re.findall(rf"((?:\w+(?:Status_t|Result) |const char \*){library}\w+\([^;{{}}]+ [^;{{}}]+\)) \{{", text)
+    return "".join(f"{prototype};\n" for prototype in found)
 
 
 def linked(name: str) -> str:

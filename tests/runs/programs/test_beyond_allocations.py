@@ -9,7 +9,7 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.machine.llvm import workers
-from helpers.commands import reported
+from helpers.commands import err_of, reported
 from helpers.fixtures import source_file
 from helpers.places import PROGRAMS
 
@@ -88,6 +88,5 @@ def test_the_first_block_that_strayed_is_told_whichever_ran_first(
     monkeypatch.setattr(workers, "cores", lambda: 2)
     monkeypatch.setattr(workers, "run_piece", piece)
     monkeypatch.setattr(workers, "in_threads", in_turn)
-    assert main(["run", "--output", str(tmp_path / "report"), str(tmp_path / "all.cu")]) == 0
-    (said,) = capfd.readouterr().err.splitlines()
+    (said,) = err_of(capfd, ["run", "--output", str(tmp_path / "report"), str(tmp_path / "all.cu")], 0).splitlines()
     assert "block (3, 0, 0)" in said

@@ -79,14 +79,8 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) { return cuArrayDestroy
 /* ---- copies of bytes in a row */
 static CUdeviceptr at(CUarray array, size_t offset) { return array ? array->start + offset : 0; }
 
-CUresult cuMemcpyHtoA(CUarray to, size_t offset, const void *from, size_t size) {
-    return cuMemcpyHtoD(at(to, offset), from, size);
-}
 CUresult cuMemcpyHtoAAsync(CUarray to, size_t offset, const void *from, size_t size, CUstream stream) {
     return cuMemcpyHtoDAsync(at(to, offset), from, size, stream);
-}
-CUresult cuMemcpyAtoH(void *to, CUarray from, size_t offset, size_t size) {
-    return cuMemcpyDtoH(to, at(from, offset), size);
 }
 CUresult cuMemcpyAtoHAsync(void *to, CUarray from, size_t offset, size_t size, CUstream stream) {
     return cuMemcpyDtoHAsync(to, at(from, offset), size, stream);

@@ -57,26 +57,14 @@ static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from
     return submit_copy((struct copy){to, from, size, 1, 1}, to_device, from_device, stream);
 }
 
-/* Ends a copy that returns only when it is done. */
-static CUresult done(CUresult failed) { return failed ? failed : banksim_wait(); }
-
 #define HOST(address) (CUdeviceptr)(uintptr_t)(address), false
 #define ON_DEVICE(address) (address), true
 #define ANYWHERE(address) (address), false
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    return done(line(ANYWHERE(to), ANYWHERE(from), size, NULL));
-}
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
     return line(ANYWHERE(to), ANYWHERE(from), size, stream);
 }
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size) {
-    return done(line(ON_DEVICE(to), HOST(from), size, NULL));
-}
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
     return line(ON_DEVICE(to), HOST(from), size, stream);
-}
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) {
-    return done(line(HOST(to), ON_DEVICE(from), size, NULL));
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream) {
     return line(HOST(to), ON_DEVICE(from), size, stream);
@@ -127,7 +115,6 @@ CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *c, CUstream stream) {
                        to.layer, from.layer};
     return submit_copy(box, to.on_device, from.on_device, stream);
 }
-CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) { return done(cuMemcpy3DAsync(c, NULL)); }
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
     CUDA_MEMCPY3D box = {.srcArray = c->srcArray, .dstArray = c->dstArray,
@@ -138,7 +125,6 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
                          .WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1};
     return cuMemcpy3DAsync(&box, stream);
 }
-CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return done(cuMemcpy2DAsync(c, NULL)); }
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 
 /* ---- fills */

@@ -100,7 +100,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     *context = failed ? NULL : &primary;
     return failed;
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     CUresult failed = banksim_connect();
     if (failed) return failed;
@@ -188,15 +187,12 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCacheConfig(CUfunc_cache *chosen) { GIVE(chosen, CU_FUNC_CACHE_PREFER_NONE); }
-CUresult cuCtxSetCacheConfig(CUfunc_cache chosen) { return CUDA_SUCCESS; }
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *chosen) { GIVE(chosen, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE); }
-CUresult cuCtxSetSharedMemConfig(CUsharedconfig chosen) { return CUDA_SUCCESS; }
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) { GIVE(version, 3020); }
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
     if (least) *least = 0;
     if (greatest) *greatest = -5;
     return CUDA_SUCCESS;
 }
-CUresult cuCtxResetPersistingL2Cache(void) { return CUDA_SUCCESS; }
 CUresult cuProfilerStart(void) { return CUDA_SUCCESS; }
 CUresult cuProfilerStop(void) { return CUDA_SUCCESS; }

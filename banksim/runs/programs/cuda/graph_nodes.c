@@ -158,7 +158,6 @@ static CUresult assign_conditions(CUgraph graph) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphUpload(CUgraphExec made, CUstream stream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
     BEGIN();
     if (!made) return CUDA_ERROR_INVALID_VALUE;

@@ -224,7 +224,6 @@ CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) { GIVE(funct
 CUresult cuFuncGetName(const char **name, CUfunction f) { GIVE(name, f->name); }
 CUresult cuKernelGetName(const char **name, CUkernel kernel) { return cuFuncGetName(name, (CUfunction)kernel); }
 CUresult cuFuncGetModule(CUmodule *module, CUfunction f) { GIVE(module, f->module); }
-CUresult cuFuncLoad(CUfunction f) { return CUDA_SUCCESS; }
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f) { GIVE(state, CU_FUNCTION_LOADING_STATE_LOADED); }
 CUresult cuFuncGetParamInfo(CUfunction f, size_t number, size_t *offset, size_t *size) {
     if (number >= (size_t)f->parameters) return CUDA_ERROR_INVALID_VALUE;
@@ -269,6 +268,3 @@ CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
 CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel kernel, CUdevice device) {
     return cuFuncSetAttribute((CUfunction)kernel, which, value);
 }
-CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache chosen) { return CUDA_SUCCESS; }
-CUresult cuKernelSetCacheConfig(CUkernel f, CUfunc_cache chosen, CUdevice device) { return CUDA_SUCCESS; }
-CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig chosen) { return CUDA_SUCCESS; }

@@ -42,7 +42,6 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
         if (cuPointerGetAttribute(values[n], which[n], address)) memset(values[n], 0, sizeof(int));
     return CUDA_SUCCESS;
 }
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr address) { return CUDA_SUCCESS; }
 CUresult cuMemPrefetchAsync(CUdeviceptr start, size_t size, CUmemLocation to, unsigned flags, CUstream stream) {
     BEGIN();
     return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

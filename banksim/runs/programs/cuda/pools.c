@@ -32,16 +32,11 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
 }
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
-CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) { return CUDA_SUCCESS; }
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) { GIVE(pool, POOL); }
-CUresult cuMemPoolDestroy(CUmemoryPool pool) { return CUDA_SUCCESS; }
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) { return CUDA_SUCCESS; }
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
     memset(value, 0, which >= CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? sizeof(cuuint64_t) : sizeof(int));
     return CUDA_SUCCESS;
 }
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) { return CUDA_SUCCESS; }
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) { return CUDA_SUCCESS; }
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *place) {
     if (!flags || !place || place->type != CU_MEM_LOCATION_TYPE_DEVICE || place->id) return CUDA_ERROR_INVALID_VALUE;
     *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

@@ -18,6 +18,7 @@ CUresult banksim_begin(void);
         int begun_ = banksim_begin();                 \
         if (begun_) return banksim_done(begun_);      \
     } while (0)
+#define AT(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 /* The body of a function that calls just one of the driver's. */
 #define DRIVER(CALL) \
     BEGIN();         \

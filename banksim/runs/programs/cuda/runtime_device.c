@@ -75,7 +75,6 @@ cudaError_t cudaSetDevice(int device) {
     return banksim_done(device ? cudaErrorInvalidDevice : cudaSuccess);
 }
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags) { return cudaSetDevice(device); }
-cudaError_t cudaSetValidDevices(int *devices, int count) { return cudaSuccess; }
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted) { return cudaGetDevice(device); }
 cudaError_t cudaSetDeviceFlags(unsigned flags) { DRIVER(cuDevicePrimaryCtxSetFlags(0, flags)); }
 cudaError_t cudaGetDeviceFlags(unsigned *flags) {
@@ -87,18 +86,15 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *chosen) {
     *chosen = cudaFuncCachePreferNone;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache chosen) { return cudaSuccess; }
 cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *chosen) {
     *chosen = cudaSharedMemBankSizeFourByte;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig chosen) { return cudaSuccess; }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) { return banksim_done(cudaErrorInvalidDevice); }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) { return banksim_done(cudaErrorPeerAccessNotEnabled); }
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr which, int device, int peer) {
     return banksim_done(cudaErrorInvalidDevice); /* there is only one */
 }
-cudaError_t cudaCtxResetPersistingL2Cache(void) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
     BEGIN();

@@ -46,10 +46,6 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
                                        .kernelParams = found.kernelParams};
     return cudaSuccess;
 }
-cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID which,
-                                            const cudaLaunchAttributeValue *value) {
-    return cudaSuccess; /* hints, like those of a stream */
-}
 
 /* ---- copies and fills */
 NODES(Memcpy, , cudaMemcpy3DAsync(copy, NULL), const struct cudaMemcpy3DParms *copy)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define AT(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
-
 cudaError_t cudaMalloc(void **to, size_t size) {
     BEGIN();
     if (!to) return banksim_done(cudaErrorInvalidValue);
@@ -30,10 +28,6 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *to, struct cudaExtent extent) {
 }
 cudaError_t cudaFree(void *start) { DRIVER(cuMemFree(AT(start))); }
 cudaError_t cudaFreeAsync(void *start, cudaStream_t stream) { DRIVER(cuMemFreeAsync(AT(start), stream)); }
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) { return cudaSuccess; }
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return cudaSuccess; }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) { return cudaSuccess; }
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t kept) { return cudaSuccess; }
 
 /* ---- copies */
 static bool is(const void *pointer, unsigned wanted) {
@@ -54,9 +48,6 @@ static bool right_way(const void *to, const void *from, enum cudaMemcpyKind kind
            (!from_device || is(from, CU_MEMORYTYPE_HOST | CU_MEMORYTYPE_DEVICE));
 }
 
-/* Ends a copy that returns only when it is done. */
-static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
-
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, cudaStream_t stream) {
     BEGIN();
     if (!size) return cudaSuccess;
@@ -64,15 +55,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
     if (!to || !from || !right_way(to, from, kind)) return banksim_done(cudaErrorInvalidValue);
     return banksim_done(cuMemcpyAsync(AT(to), AT(from), size, stream));
 }
-cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
-    return done(cudaMemcpyAsync(to, from, size, kind, NULL));
-}
 cudaError_t cudaMemcpyPeerAsync(void *to, int device, const void *from, int peer, size_t size, cudaStream_t stream) {
     if (device || peer) return banksim_done(cudaErrorInvalidDevice);
     return cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream);
-}
-cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int peer, size_t size) {
-    return done(cudaMemcpyPeerAsync(to, device, from, peer, size, NULL));
 }
 
 /* The driver is told that addresses are unified, so that it finds out by itself where a pointer points. */
@@ -97,15 +82,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return box(there, (struct cudaPos){0}, here, (struct cudaPos){0}, (struct cudaExtent){width, height, 1}, kind,
                stream);
 }
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
-                         enum cudaMemcpyKind kind) {
-    return done(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, NULL));
-}
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *c, cudaStream_t stream) {
     if (c->srcArray || c->dstArray) return banksim_copy_of_arrays(c, stream);
     return box(c->dstPtr, c->dstPos, c->srcPtr, c->srcPos, c->extent, c->kind, stream);
 }
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *c) { return done(cudaMemcpy3DAsync(c, NULL)); }
 
 /* ---- fills */
 cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {

@@ -219,26 +219,12 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 #undef GET
     return cudaSuccess;
 }
-cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute which, int value) {
-    OF_KERNEL(host, cuFuncSetAttribute(f, (CUfunction_attribute)which, value));
-}
-cudaError_t cudaFuncGetName(const char **name, const void *host) {
-    OF_KERNEL(host, cuFuncGetName(name, f));
-}
-cudaError_t cudaFuncGetParamInfo(const void *host, size_t number, size_t *offset, size_t *size) {
-    OF_KERNEL(host, cuFuncGetParamInfo(f, number, offset, size));
-}
-cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache chosen) { return cudaSuccess; }
-cudaError_t cudaFuncSetSharedMemConfig(const void *host, enum cudaSharedMemConfig chosen) { return cudaSuccess; }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host, int threads,
                                                                    size_t dynamic, unsigned flags) {
     OF_KERNEL(host, cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic));
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads, size_t dynamic) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, dynamic, 0);
-}
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks, int threads) {
-    OF_KERNEL(host, cuOccupancyAvailableDynamicSMemPerBlock(bytes, f, blocks, threads));
 }
 
 /* ---- libraries: modules that a program loads itself */
@@ -275,7 +261,6 @@ static cudaError_t symbol_copy(const void *symbol, size_t offset, const void *fr
     return banksim_done(from ? cuMemcpyAsync(address + offset, (CUdeviceptr)from, size, stream)
                              : cuMemcpyAsync((CUdeviceptr)to, address + offset, size, stream));
 }
-static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
     if (!from) return banksim_done(cudaErrorInvalidValue);
@@ -285,11 +270,4 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
     if (!to) return banksim_done(cudaErrorInvalidValue);
     return symbol_copy(symbol, offset, NULL, to, size, stream);
-}
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
-                               enum cudaMemcpyKind kind) {
-    return done(cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, NULL));
-}
-cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, enum cudaMemcpyKind kind) {
-    return done(cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, NULL));
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define AT(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 #define ARRAY(array) ((CUarray)(array))
 
 /* ---- formats */
@@ -106,7 +105,6 @@ static cudaError_t perform(const CUDA_MEMCPY3D *c, cudaStream_t stream) {
     BEGIN();
     return banksim_done(cuMemcpy3DAsync(c, stream));
 }
-static cudaError_t done(cudaError_t failed) { return failed ? failed : banksim_done(cuCtxSynchronize()); }
 
 cudaError_t banksim_copy_of_arrays(const struct cudaMemcpy3DParms *c, cudaStream_t stream) {
     size_t unit = element(c->srcArray ? c->srcArray : c->dstArray);
@@ -130,20 +128,12 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const v
     from_pointer(&c, (struct cudaPitchedPtr){(void *)from, pitch, width, height}, (struct cudaPos){0});
     return perform(&c, stream);
 }
-cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
-                                size_t height, enum cudaMemcpyKind kind) {
-    return done(cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, NULL));
-}
 cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
                                        size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
     CUDA_MEMCPY3D c = rectangle(width, height);
     from_array(&c, from, (struct cudaPos){x, y, 0});
     to_pointer(&c, (struct cudaPitchedPtr){to, pitch, width, height}, (struct cudaPos){0});
     return perform(&c, stream);
-}
-cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
-                                  size_t height, enum cudaMemcpyKind kind) {
-    return done(cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, NULL));
 }
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t x,
                                      size_t y, size_t width, size_t height, enum cudaMemcpyKind kind) {
@@ -163,17 +153,9 @@ cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const voi
                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
     DRIVER(cuMemcpyHtoAAsync(ARRAY(to), byte_of(to, x, y), from, size, stream));
 }
-cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t size,
-                              enum cudaMemcpyKind kind) {
-    return done(cudaMemcpyToArrayAsync(to, x, y, from, size, kind, NULL));
-}
 cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y, size_t size,
                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
     DRIVER(cuMemcpyAtoHAsync(to, ARRAY(from), byte_of(from, x, y), size, stream));
-}
-cudaError_t cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x, size_t y, size_t size,
-                                enum cudaMemcpyKind kind) {
-    return done(cudaMemcpyFromArrayAsync(to, from, x, y, size, kind, NULL));
 }
 cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t x, size_t y,
                                    size_t size, enum cudaMemcpyKind kind) {

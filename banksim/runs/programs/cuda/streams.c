@@ -93,7 +93,6 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
     *status = own(stream)->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) { return CUDA_SUCCESS; }
 #undef cuStreamGetCaptureInfo
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
                                    const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count) {
@@ -197,9 +196,6 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
 #undef cuStreamGetCtx
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) { return cuDevicePrimaryCtxRetain(context, 0); }
 CUresult cuStreamGetDevice(CUstream stream, CUdevice *device) { GIVE(device, 0); }
-CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size, unsigned flags) {
-    return CUDA_SUCCESS;
-}
 
 struct callback {
     void (*function)(void *);

@@ -45,60 +45,6 @@ BANKSIM_LOCAL cublasStatus cublasFree(void *memory) {
 }
 
 #define BANKSIM_NOTED(NAME, ...) banksim_cublas_note(NAME##_v2(banksim_cublas, __VA_ARGS__))
-#define BANKSIM_BEFORE_HANDLES(S, s, T)                                                                              \
-    BANKSIM_LOCAL void cublas##S##axpy(int n, T alpha, const T *x, int incx, T *y, int incy) {                       \
-        BANKSIM_NOTED(cublas##S##axpy, n, &alpha, x, incx, y, incy);                                                 \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##copy(int n, const T *x, int incx, T *y, int incy) {                                \
-        BANKSIM_NOTED(cublas##S##copy, n, x, incx, y, incy);                                                         \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##swap(int n, T *x, int incx, T *y, int incy) {                                      \
-        BANKSIM_NOTED(cublas##S##swap, n, x, incx, y, incy);                                                         \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##scal(int n, T alpha, T *x, int incx) {                                             \
-        BANKSIM_NOTED(cublas##S##scal, n, &alpha, x, incx);                                                          \
-    }                                                                                                                \
-    BANKSIM_LOCAL T cublas##S##dot(int n, const T *x, int incx, const T *y, int incy) {                              \
-        T found = 0;                                                                                                 \
-        BANKSIM_NOTED(cublas##S##dot, n, x, incx, y, incy, &found);                                                  \
-        return found;                                                                                                \
-    }                                                                                                                \
-    BANKSIM_LOCAL T cublas##S##nrm2(int n, const T *x, int incx) {                                                   \
-        T found = 0;                                                                                                 \
-        BANKSIM_NOTED(cublas##S##nrm2, n, x, incx, &found);                                                          \
-        return found;                                                                                                \
-    }                                                                                                                \
-    BANKSIM_LOCAL T cublas##S##asum(int n, const T *x, int incx) {                                                   \
-        T found = 0;                                                                                                 \
-        BANKSIM_NOTED(cublas##S##asum, n, x, incx, &found);                                                          \
-        return found;                                                                                                \
-    }                                                                                                                \
-    BANKSIM_LOCAL int cublasI##s##amax(int n, const T *x, int incx) {                                                \
-        int found = 0;                                                                                               \
-        BANKSIM_NOTED(cublasI##s##amax, n, x, incx, &found);                                                         \
-        return found;                                                                                                \
-    }                                                                                                                \
-    BANKSIM_LOCAL int cublasI##s##amin(int n, const T *x, int incx) {                                                \
-        int found = 0;                                                                                               \
-        BANKSIM_NOTED(cublasI##s##amin, n, x, incx, &found);                                                         \
-        return found;                                                                                                \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##gemv(char way, int m, int n, T alpha, const T *a, int lda, const T *x, int incx,   \
-                                       T beta, T *y, int incy) {                                                     \
-        cublasOperation_t op = banksim_cublas_operation(way);                                                        \
-        BANKSIM_NOTED(cublas##S##gemv, op, m, n, &alpha, a, lda, x, incx, &beta, y, incy);                           \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##ger(int m, int n, T alpha, const T *x, int incx, const T *y, int incy, T *a,       \
-                                      int lda) {                                                                     \
-        BANKSIM_NOTED(cublas##S##ger, m, n, &alpha, x, incx, y, incy, a, lda);                                       \
-    }                                                                                                                \
-    BANKSIM_LOCAL void cublas##S##gemm(char waya, char wayb, int m, int n, int k, T alpha, const T *a, int lda,      \
-                                       const T *b, int ldb, T beta, T *c, int ldc) {                                 \
-        cublasOperation_t opa = banksim_cublas_operation(waya), opb = banksim_cublas_operation(wayb);                \
-        BANKSIM_NOTED(cublas##S##gemm, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);                    \
-    }
-BANKSIM_BEFORE_HANDLES(S, s, float)
-BANKSIM_BEFORE_HANDLES(D, d, double)
-#undef BANKSIM_BEFORE_HANDLES
+#include "banksim_cublas_without_handle.h"
 #undef BANKSIM_NOTED
 #endif

@@ -77,89 +77,12 @@ typedef enum {
 typedef cudaDataType cublasDataType_t;
 typedef struct cublasContext *cublasHandle_t;
 
-#include "banksim_cublas_newer.h" /* generated, like others of that name, by banksim.runs.programs.cublas_names */
+#include "banksim_cublas_newer.h" /* generated, like others of that name (standins.py, cublas_names.py) */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-cublasStatus_t cublasCreate(cublasHandle_t *handle);
-cublasStatus_t cublasDestroy(cublasHandle_t handle);
-cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version);
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
-cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream);
-cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t *mode);
-cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t size);
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode);
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
-cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t *mode);
-cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode);
-const char *cublasGetStatusName(cublasStatus_t status);
-const char *cublasGetStatusString(cublasStatus_t status);
-cublasStatus_t cublasSetVector(int n, int size, const void *x, int incx, void *device, int incy);
-cublasStatus_t cublasGetVector(int n, int size, const void *device, int incx, void *y, int incy);
-cublasStatus_t cublasSetMatrix(int rows, int cols, int size, const void *a, int lda, void *device, int ldb);
-cublasStatus_t cublasGetMatrix(int rows, int cols, int size, const void *device, int lda, void *b, int ldb);
-cublasStatus_t cublasSetVectorAsync(int n, int size, const void *x, int incx, void *device, int incy, cudaStream_t s);
-cublasStatus_t cublasGetVectorAsync(int n, int size, const void *device, int incx, void *y, int incy, cudaStream_t s);
-cublasStatus_t cublasSetMatrixAsync(int rows, int cols, int size, const void *a, int lda, void *device, int ldb,
-                                    cudaStream_t s);
-cublasStatus_t cublasGetMatrixAsync(int rows, int cols, int size, const void *device, int lda, void *b, int ldb,
-                                    cudaStream_t s);
-
 #include "banksim_cublas_declared.h"
-#define BANKSIM_GEMM_OF_TYPE(S, T)                                                                                    \
-    cublasStatus_t cublas##S##gemm(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,      \
-                                   int k, const T *alpha, const T *a, int lda, const T *b, int ldb, const T *beta,    \
-                                   T *c, int ldc);                                                                    \
-    cublasStatus_t cublas##S##gemmBatched(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m,      \
-                                          int n, int k, const T *alpha, const T *const a[], int lda,                  \
-                                          const T *const b[], int ldb, const T *beta, T *const c[], int ldc,          \
-                                          int count);                                                                 \
-    cublasStatus_t cublas##S##gemmStridedBatched(                                                                     \
-        cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k, const T *alpha,          \
-        const T *a, int lda, long long stridea, const T *b, int ldb, long long strideb, const T *beta, T *c, int ldc, \
-        long long stridec, int count);
-BANKSIM_GEMM_OF_TYPE(S, float)
-BANKSIM_GEMM_OF_TYPE(D, double)
-BANKSIM_GEMM_OF_TYPE(C, cuComplex)
-BANKSIM_GEMM_OF_TYPE(Z, cuDoubleComplex)
-BANKSIM_GEMM_OF_TYPE(H, __half)
-cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                            const void *alpha, const void *a, cudaDataType atype, int lda, const void *b,
-                            cudaDataType btype, int ldb, const void *beta, void *c, cudaDataType ctype, int ldc,
-                            cublasComputeType_t compute, cublasGemmAlgo_t algo);
-cublasStatus_t cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                                   const void *alpha, const void *const a[], cudaDataType atype, int lda,
-                                   const void *const b[], cudaDataType btype, int ldb, const void *beta,
-                                   void *const c[], cudaDataType ctype, int ldc, int count,
-                                   cublasComputeType_t compute, cublasGemmAlgo_t algo);
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,
-                                          int k, const void *alpha, const void *a, cudaDataType atype, int lda,
-                                          long long stridea, const void *b, cudaDataType btype, int ldb,
-                                          long long strideb, const void *beta, void *c, cudaDataType ctype, int ldc,
-                                          long long stridec, int count, cublasComputeType_t compute,
-                                          cublasGemmAlgo_t algo);
-#define BANKSIM_GEMM_EX(NAME, T)                                                                                       \
-    cublasStatus_t cublas##NAME(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,   \
-                                const T *alpha, const void *a, cudaDataType atype, int lda, const void *b,             \
-                                cudaDataType btype, int ldb, const T *beta, void *c, cudaDataType ctype, int ldc);
-BANKSIM_GEMM_EX(SgemmEx, float)
-BANKSIM_GEMM_EX(CgemmEx, cuComplex)
-BANKSIM_GEMM_EX(Cgemm3mEx, cuComplex)
-#define BANKSIM_GROUPED(S, T)                                                                                          \
-    cublasStatus_t cublas##S##gemmGroupedBatched(                                                                      \
-        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const int m[], const int n[],  \
-        const int k[], const T alpha[], const T *const a[], const int lda[], const T *const b[], const int ldb[],      \
-        const T beta[], T *const c[], const int ldc[], int groups, const int counts[]);
-BANKSIM_GROUPED(S, float)
-BANKSIM_GROUPED(D, double)
-cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[],
-                                          const int m[], const int n[], const int k[], const void *alpha,
-                                          const void *const a[], cudaDataType atype, const int lda[],
-                                          const void *const b[], cudaDataType btype, const int ldb[], const void *beta,
-                                          void *const c[], cudaDataType ctype, const int ldc[], int groups,
-                                          const int counts[], cublasComputeType_t compute);
 /* Functions that are there to be called, and say that they are not provided. */
 #ifdef __cplusplus
 #define BANKSIM_MISSING(NAME) cublasStatus_t NAME(...);

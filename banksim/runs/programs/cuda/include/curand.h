@@ -53,28 +53,7 @@ typedef struct curandGenerator_st *curandGenerator_t;
 #ifdef __cplusplus
 extern "C" {
 #endif
-curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type);
-curandStatus_t curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type);
-curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
-curandStatus_t curandGetVersion(int *version);
-curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
-curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
-curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
-curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
-curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned dimensions);
-curandStatus_t curandGenerateSeeds(curandGenerator_t generator);
-curandStatus_t curandGenerate(curandGenerator_t generator, unsigned *to, size_t count);
-curandStatus_t curandGenerateLongLong(curandGenerator_t generator, unsigned long long *to, size_t count);
-curandStatus_t curandGenerateUniform(curandGenerator_t generator, float *to, size_t count);
-curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double *to, size_t count);
-curandStatus_t curandGenerateNormal(curandGenerator_t generator, float *to, size_t count, float mean, float deviation);
-curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double *to, size_t count, double mean,
-                                          double deviation);
-curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float *to, size_t count, float mean,
-                                       float deviation);
-curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double *to, size_t count, double mean,
-                                             double deviation);
-curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned *to, size_t count, double lambda);
+#include "banksim_curand_declared.h"
 #ifdef __cplusplus
 }
 #endif

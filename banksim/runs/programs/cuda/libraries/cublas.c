@@ -297,5 +297,7 @@ CUresult banksim_missing(const char *name);
 #include "banksim_cublas_missing.h"
 
 /* ---- as programs linked to NVIDIA's own library call it without handles */
+#ifndef BANKSIM_DECLARING
 #define BANKSIM_LOCAL
 #include "cublas.h"
+#endif

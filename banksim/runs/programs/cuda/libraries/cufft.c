@@ -232,24 +232,17 @@ static cufftResult between(cudaDataType input, cudaDataType output, cudaDataType
     }
     return CUFFT_INVALID_TYPE;
 }
-cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
-                                long long idist, cudaDataType input, long long *onembed, long long ostride,
-                                long long odist, cudaDataType output, long long batch, size_t *bytes,
-                                cudaDataType execution) {
-    cufftType type;
-    cufftResult status = between(input, output, execution, &type);
-    return status ? status : cufftMakePlanMany64(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type,
-                                                 batch, bytes);
-}
-cufftResult cufftXtGetSizeMany(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride,
-                               long long idist, cudaDataType input, long long *onembed, long long ostride,
-                               long long odist, cudaDataType output, long long batch, size_t *bytes,
-                               cudaDataType execution) {
-    cufftType type;
-    cufftResult status = between(input, output, execution, &type);
-    return status ? status : cufftGetSizeMany64(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type,
-                                                batch, bytes);
-}
+#define BY_TYPES(NAME, SAME)                                                                                           \
+    cufftResult NAME(cufftHandle plan, int rank, long long *n, long long *inembed, long long istride, long long idist, \
+                     cudaDataType input, long long *onembed, long long ostride, long long odist, cudaDataType output,  \
+                     long long batch, size_t *bytes, cudaDataType execution) {                                         \
+        cufftType type;                                                                                                \
+        cufftResult status = between(input, output, execution, &type);                                                 \
+        return status ? status                                                                                         \
+                      : SAME(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);     \
+    }
+BY_TYPES(cufftXtMakePlanMany, cufftMakePlanMany64)
+BY_TYPES(cufftXtGetSizeMany, cufftGetSizeMany64)
 
 /* Packed values: transforms follow each other. Of a real transform's complex side the last axis has only the half that
    tells the other; and in place, the real side has room for it. */
@@ -288,24 +281,20 @@ cufftResult cufftXtExec(cufftHandle handle, void *from, void *to, int direction)
     CUresult failed = banksim_compute(plan.stream, "cuFFT", transform->name, words, sizeof words / sizeof *words, NULL, 0);
     return failed ? CUFFT_EXEC_FAILED : CUFFT_SUCCESS;
 }
-cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *from, cufftComplex *to, int direction) {
-    return cufftXtExec(plan, from, to, direction);
-}
-cufftResult cufftExecR2C(cufftHandle plan, cufftReal *from, cufftComplex *to) {
-    return cufftXtExec(plan, from, to, CUFFT_FORWARD);
-}
-cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *from, cufftReal *to) {
-    return cufftXtExec(plan, from, to, CUFFT_INVERSE);
-}
-cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleComplex *to, int direction) {
-    return cufftXtExec(plan, from, to, direction);
-}
-cufftResult cufftExecD2Z(cufftHandle plan, cufftDoubleReal *from, cufftDoubleComplex *to) {
-    return cufftXtExec(plan, from, to, CUFFT_FORWARD);
-}
-cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *from, cufftDoubleReal *to) {
-    return cufftXtExec(plan, from, to, CUFFT_INVERSE);
-}
+#define EXECUTE(NAME, FROM, TO)                                                        \
+    cufftResult cufftExec##NAME(cufftHandle plan, FROM *from, TO *to, int direction) { \
+        return cufftXtExec(plan, from, to, direction);                                 \
+    }
+EXECUTE(C2C, cufftComplex, cufftComplex)
+EXECUTE(Z2Z, cufftDoubleComplex, cufftDoubleComplex)
+#define EXECUTE_ONE_WAY(NAME, FROM, TO, DIRECTION)                              \
+    cufftResult cufftExec##NAME(cufftHandle plan, FROM *from, TO *to) {         \
+        return cufftXtExec(plan, from, to, DIRECTION);                          \
+    }
+EXECUTE_ONE_WAY(R2C, cufftReal, cufftComplex, CUFFT_FORWARD)
+EXECUTE_ONE_WAY(D2Z, cufftDoubleReal, cufftDoubleComplex, CUFFT_FORWARD)
+EXECUTE_ONE_WAY(C2R, cufftComplex, cufftReal, CUFFT_INVERSE)
+EXECUTE_ONE_WAY(Z2D, cufftDoubleComplex, cufftDoubleReal, CUFFT_INVERSE)
 
 /* What NVIDIA's own header declares beyond that. */
 #define MISSING(NAME)                \
