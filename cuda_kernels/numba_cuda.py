@@ -6,6 +6,7 @@
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,3 +42,8 @@ def jit(function: Callable[..., None], lines: bool = True) -> Dispatcher:
     """The function as a CUDA kernel, with line information."""
     require()
     return cuda.jit(lineinfo=lines)(function)
+
+
+def kernel(function: Callable[..., None]) -> Callable[[], Dispatcher]:
+    """What makes a CUDA kernel of the function when it is called."""
+    return partial(jit, function)

@@ -7,7 +7,7 @@ import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add
-from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, kernel
 
 BINS = 256
 THREADS = 256
@@ -16,45 +16,38 @@ ALL_BINS = WARPS * BINS
 BLOCKS = 264
 
 
-def shared_atomics() -> Dispatcher:
-    @jit
-    def histogramShared(out: Array, a: Array) -> None:
-        s = cuda.shared.array(BINS, int32)
-        t = cuda.threadIdx.x
-        s[t] = 0
-        cuda.syncthreads()
-        i = cuda.blockIdx.x * THREADS + t
-        while i < a.size:
-            cuda.atomic.add(s, a[i], 1)
-            i += cuda.gridDim.x * THREADS
-        cuda.syncthreads()
-        cuda.atomic.add(out, t, s[t])
-
-    return histogramShared
+@kernel
+def histogramShared(out: Array, a: Array) -> None:
+    s = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    cuda.syncthreads()
+    i = cuda.blockIdx.x * THREADS + t
+    while i < a.size:
+        cuda.atomic.add(s, a[i], 1)
+        i += cuda.gridDim.x * THREADS
+    cuda.syncthreads()
+    cuda.atomic.add(out, t, s[t])
 
 
-def privatised() -> Dispatcher:
+@kernel
+def histogramPrivatised(out: Array, a: Array) -> None:
     """Each warp has bins of its own."""
-
-    @jit
-    def histogramPrivatised(out: Array, a: Array) -> None:
-        s = cuda.shared.array(ALL_BINS, int32)
-        t = cuda.threadIdx.x
-        for warp in range(WARPS):
-            s[warp * BINS + t] = 0
-        cuda.syncthreads()
-        mine = t // 32 * BINS
-        i = cuda.blockIdx.x * THREADS + t
-        while i < a.size:
-            cuda.atomic.add(s, mine + a[i], 1)
-            i += cuda.gridDim.x * THREADS
-        cuda.syncthreads()
-        total = 0
-        for warp in range(WARPS):
-            total += s[warp * BINS + t]
-        cuda.atomic.add(out, t, total)
-
-    return histogramPrivatised
+    s = cuda.shared.array(ALL_BINS, int32)
+    t = cuda.threadIdx.x
+    for warp in range(WARPS):
+        s[warp * BINS + t] = 0
+    cuda.syncthreads()
+    mine = t // 32 * BINS
+    i = cuda.blockIdx.x * THREADS + t
+    while i < a.size:
+        cuda.atomic.add(s, mine + a[i], 1)
+        i += cuda.gridDim.x * THREADS
+    cuda.syncthreads()
+    total = 0
+    for warp in range(WARPS):
+        total += s[warp * BINS + t]
+    cuda.atomic.add(out, t, total)
 
 
 def histogram(factory: Callable[..., Dispatcher]) -> Launch:
@@ -66,5 +59,5 @@ def histogram(factory: Callable[..., Dispatcher]) -> Launch:
     return Launch(factory(), (BLOCKS,), (THREADS,), (out, a), {0: np.bincount(a, minlength=BINS).astype(np.int32)})
 
 
-add("histogramShared", "histograms", "one set of bins a block", partial(histogram, shared_atomics))
-add("histogramPrivatised", "histograms", "one set of bins a warp", partial(histogram, privatised))
+add("histogramShared", "histograms", "one set of bins a block", partial(histogram, histogramShared))
+add("histogramPrivatised", "histograms", "one set of bins a warp", partial(histogram, histogramPrivatised))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit, kernel
 
 SIZE = 256
 STRIP = 64
@@ -18,18 +18,14 @@ DEPTH = 16
 EACH = 4
 
 
-def from_global() -> Dispatcher:
+@kernel
+def productGlobal(a: Array, b: Array, c: Array) -> None:
     """No shared memory."""
-
-    @jit
-    def productGlobal(a: Array, b: Array, c: Array) -> None:
-        x, y = cuda.grid(2)
-        total = float32(0)
-        for k in range(a.shape[1]):
-            total += a[y, k] * b[k, x]
-        c[y, x] = total
-
-    return productGlobal
+    x, y = cuda.grid(2)
+    total = float32(0)
+    for k in range(a.shape[1]):
+        total += a[y, k] * b[k, x]
+    c[y, x] = total
 
 
 def tiled(tile: int, pad: int) -> Dispatcher:
@@ -198,7 +194,7 @@ def group(tile: int) -> str:
 
 for tile in (16, 32):
     name = f"{tile}"
-    add(f"productGlobal{name}", group(tile), "no shared memory", partial(product, from_global, tile))
+    add(f"productGlobal{name}", group(tile), "no shared memory", partial(product, productGlobal, tile))
     add(f"productTiled{name}", group(tile), "tiles", partial(product, partial(tiled, tile, 0), tile))
     add(
         f"productNoBarrier{name}",

@@ -7,100 +7,84 @@ import numpy as np
 from numba import int32
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit, kernel
 
 THREADS = 256
 BLOCKS = 4096
 
 
-def in_global() -> Dispatcher:
+@kernel
+def reduceGlobal(out: Array, a: Array) -> None:
     """In place in global memory: no shared memory at all."""
-
-    @jit
-    def reduceGlobal(out: Array, a: Array) -> None:
-        t, first = cuda.threadIdx.x, cuda.blockIdx.x * THREADS
-        half = THREADS // 2
-        while half > 0:
-            if t < half:
-                a[first + t] += a[first + t + half]
-            cuda.syncthreads()
-            half //= 2
-        if t == 0:
-            out[cuda.blockIdx.x] = a[first]
-
-    return reduceGlobal
+    t, first = cuda.threadIdx.x, cuda.blockIdx.x * THREADS
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            a[first + t] += a[first + t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = a[first]
 
 
-def in_shared() -> Dispatcher:
+@kernel
+def reduceShared(out: Array, a: Array) -> None:
     """The textbook's version: halves until one warp is left, which adds the rest without barriers of the block."""
-
-    @jit
-    def reduceShared(out: Array, a: Array) -> None:
-        s = cuda.shared.array(THREADS, int32)
-        t = cuda.threadIdx.x
-        s[t] = a[cuda.blockIdx.x * THREADS + t]
-        cuda.syncthreads()
-        if t < 128:
-            s[t] += s[t + 128]
-        cuda.syncthreads()
-        if t < 64:
-            s[t] += s[t + 64]
-        cuda.syncthreads()
-        if t < 32:
-            half = 32
-            while half > 0:
-                value = s[t] + s[t + half]
-                cuda.syncwarp()
-                s[t] = value
-                cuda.syncwarp()
-                half //= 2
-        if t == 0:
-            out[cuda.blockIdx.x] = s[0]
-
-    return reduceShared
+    s = cuda.shared.array(THREADS, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * THREADS + t]
+    cuda.syncthreads()
+    if t < 128:
+        s[t] += s[t + 128]
+    cuda.syncthreads()
+    if t < 64:
+        s[t] += s[t + 64]
+    cuda.syncthreads()
+    if t < 32:
+        half = 32
+        while half > 0:
+            value = s[t] + s[t + half]
+            cuda.syncwarp()
+            s[t] = value
+            cuda.syncwarp()
+            half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
 
 
-def divergent() -> Dispatcher:
+@kernel
+def reduceInterleavedDivergent(out: Array, a: Array) -> None:
     """Neighbours first: the threads that add lie ever farther apart, so all warps stay at work."""
-
-    @jit
-    def reduceInterleavedDivergent(out: Array, a: Array) -> None:
-        s = cuda.shared.array(THREADS, int32)
-        t = cuda.threadIdx.x
-        s[t] = a[cuda.blockIdx.x * THREADS + t]
+    s = cuda.shared.array(THREADS, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * THREADS + t]
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        if t % (2 * step) == 0:
+            s[t] += s[t + step]
         cuda.syncthreads()
-        step = 1
-        while step < THREADS:
-            if t % (2 * step) == 0:
-                s[t] += s[t + step]
-            cuda.syncthreads()
-            step *= 2
-        if t == 0:
-            out[cuda.blockIdx.x] = s[0]
-
-    return reduceInterleavedDivergent
+        step *= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
 
 
-def strided() -> Dispatcher:
+@kernel
+def reduceInterleavedStrided(out: Array, a: Array) -> None:
     """Neighbours first, added by neighbouring threads: their addresses lie ever farther apart, and conflict."""
-
-    @jit
-    def reduceInterleavedStrided(out: Array, a: Array) -> None:
-        s = cuda.shared.array(THREADS, int32)
-        t = cuda.threadIdx.x
-        s[t] = a[cuda.blockIdx.x * THREADS + t]
+    s = cuda.shared.array(THREADS, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * THREADS + t]
+    cuda.syncthreads()
+    step = 1
+    while step < THREADS:
+        i = 2 * step * t
+        if i < THREADS:
+            s[i] += s[i + step]
         cuda.syncthreads()
-        step = 1
-        while step < THREADS:
-            i = 2 * step * t
-            if i < THREADS:
-                s[i] += s[i + step]
-            cuda.syncthreads()
-            step *= 2
-        if t == 0:
-            out[cuda.blockIdx.x] = s[0]
-
-    return reduceInterleavedStrided
+        step *= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
 
 
 def sequential(parts: int) -> Dispatcher:
@@ -128,48 +112,41 @@ def sequential(parts: int) -> Dispatcher:
     return reduceSequential
 
 
-def shuffled() -> Dispatcher:
+@kernel
+def reduceShuffle(out: Array, a: Array) -> None:
     """The last warp adds through registers."""
-
-    @jit
-    def reduceShuffle(out: Array, a: Array) -> None:
-        s = cuda.shared.array(THREADS, int32)
-        t = cuda.threadIdx.x
-        s[t] = a[cuda.blockIdx.x * THREADS + t]
+    s = cuda.shared.array(THREADS, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * THREADS + t]
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half >= 32:
+        if t < half:
+            s[t] += s[t + half]
         cuda.syncthreads()
-        half = THREADS // 2
-        while half >= 32:
-            if t < half:
-                s[t] += s[t + half]
-            cuda.syncthreads()
-            half //= 2
-        if t < 32:
-            value = s[t]
-            for distance in (16, 8, 4, 2, 1):
-                value += cuda.shfl_down_sync(0xFFFFFFFF, value, distance)
-            if t == 0:
-                out[cuda.blockIdx.x] = value
-
-    return reduceShuffle
-
-
-def dynamic() -> Dispatcher:
-    @jit
-    def reduceDynamic(out: Array, a: Array) -> None:
-        s = cuda.shared.array(0, int32)
-        t = cuda.threadIdx.x
-        s[t] = a[cuda.blockIdx.x * cuda.blockDim.x + t]
-        cuda.syncthreads()
-        half = cuda.blockDim.x // 2
-        while half > 0:
-            if t < half:
-                s[t] += s[t + half]
-            cuda.syncthreads()
-            half //= 2
+        half //= 2
+    if t < 32:
+        value = s[t]
+        for distance in (16, 8, 4, 2, 1):
+            value += cuda.shfl_down_sync(0xFFFFFFFF, value, distance)
         if t == 0:
-            out[cuda.blockIdx.x] = s[0]
+            out[cuda.blockIdx.x] = value
 
-    return reduceDynamic
+
+@kernel
+def reduceDynamic(out: Array, a: Array) -> None:
+    s = cuda.shared.array(0, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.blockIdx.x * cuda.blockDim.x + t]
+    cuda.syncthreads()
+    half = cuda.blockDim.x // 2
+    while half > 0:
+        if t < half:
+            s[t] += s[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
 
 
 def reduction(factory: Callable[..., Dispatcher], parts: int = 1, dynamic_shared: int = 0) -> Launch:
@@ -181,17 +158,27 @@ def reduction(factory: Callable[..., Dispatcher], parts: int = 1, dynamic_shared
 
 
 GROUP = "reductions"
-add("reduceGlobal", GROUP, "in place in global memory", partial(reduction, in_global))
-add("reduceShared", GROUP, "the last warp without barriers", partial(reduction, in_shared))
-add("reduceInterleavedDivergent", GROUP, "neighbours first, threads apart", partial(reduction, divergent))
-add("reduceInterleavedStrided", GROUP, "neighbours first, threads together", partial(reduction, strided))
+add("reduceGlobal", GROUP, "in place in global memory", partial(reduction, reduceGlobal))
+add("reduceShared", GROUP, "the last warp without barriers", partial(reduction, reduceShared))
+add(
+    "reduceInterleavedDivergent",
+    GROUP,
+    "neighbours first, threads apart",
+    partial(reduction, reduceInterleavedDivergent),
+)
+add(
+    "reduceInterleavedStrided",
+    GROUP,
+    "neighbours first, threads together",
+    partial(reduction, reduceInterleavedStrided),
+)
 add("reduceSequential", GROUP, "halves first", partial(reduction, partial(sequential, 1)))
 add("reduceUnrolled4", GROUP, "each thread loads 4", partial(reduction, partial(sequential, 4), parts=4))
 add("reduceUnrolled8", GROUP, "each thread loads 8", partial(reduction, partial(sequential, 8), parts=8))
-add("reduceShuffle", GROUP, "the last warp by shuffles", partial(reduction, shuffled))
+add("reduceShuffle", GROUP, "the last warp by shuffles", partial(reduction, reduceShuffle))
 add(
     "reduceDynamic",
     GROUP,
     "dynamic shared memory, any number of threads",
-    partial(reduction, dynamic, dynamic_shared=4 * THREADS),
+    partial(reduction, reduceDynamic, dynamic_shared=4 * THREADS),
 )

@@ -7,46 +7,34 @@ import numpy as np
 from numba import float32
 
 from cuda_kernels.catalogue import Launch, add
-from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit, kernel
 
 SIZE = 2048
 TILE = 32
 
 
-def copy_rows() -> Dispatcher:
-    @jit
-    def copyRows(out: Array, a: Array) -> None:
-        x, y = cuda.grid(2)
-        out[y, x] = a[y, x]
-
-    return copyRows
+@kernel
+def copyRows(out: Array, a: Array) -> None:
+    x, y = cuda.grid(2)
+    out[y, x] = a[y, x]
 
 
-def copy_columns() -> Dispatcher:
-    @jit
-    def copyColumns(out: Array, a: Array) -> None:
-        x, y = cuda.grid(2)
-        out[x, y] = a[x, y]
-
-    return copyColumns
+@kernel
+def copyColumns(out: Array, a: Array) -> None:
+    x, y = cuda.grid(2)
+    out[x, y] = a[x, y]
 
 
-def naive_rows() -> Dispatcher:
-    @jit
-    def transposeNaiveRows(out: Array, a: Array) -> None:
-        x, y = cuda.grid(2)
-        out[x, y] = a[y, x]
-
-    return transposeNaiveRows
+@kernel
+def transposeNaiveRows(out: Array, a: Array) -> None:
+    x, y = cuda.grid(2)
+    out[x, y] = a[y, x]
 
 
-def naive_columns() -> Dispatcher:
-    @jit
-    def transposeNaiveColumns(out: Array, a: Array) -> None:
-        x, y = cuda.grid(2)
-        out[y, x] = a[x, y]
-
-    return transposeNaiveColumns
+@kernel
+def transposeNaiveColumns(out: Array, a: Array) -> None:
+    x, y = cuda.grid(2)
+    out[y, x] = a[x, y]
 
 
 def shared(pad: int) -> Dispatcher:
@@ -97,36 +85,27 @@ def unrolled(pad: int) -> Dispatcher:
     return transposeUnrolled
 
 
-def diagonal() -> Dispatcher:
+@kernel
+def transposeDiagonal(out: Array, a: Array) -> None:
     """Blocks go through the matrix along its diagonals, so that those at work hit different memory partitions."""
-    row = TILE + 1
-
-    @jit
-    def transposeDiagonal(out: Array, a: Array) -> None:
-        tile = cuda.shared.array((TILE, row), float32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        left = (cuda.blockIdx.x + cuda.blockIdx.y) % cuda.gridDim.x * TILE
-        top = cuda.blockIdx.x * TILE
-        tile[y, x] = a[top + y, left + x]
-        cuda.syncthreads()
-        out[left + y, top + x] = tile[x, y]
-
-    return transposeDiagonal
+    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    left = (cuda.blockIdx.x + cuda.blockIdx.y) % cuda.gridDim.x * TILE
+    top = cuda.blockIdx.x * TILE
+    tile[y, x] = a[top + y, left + x]
+    cuda.syncthreads()
+    out[left + y, top + x] = tile[x, y]
 
 
-def swizzled() -> Dispatcher:
+@kernel
+def transposeSwizzled(out: Array, a: Array) -> None:
     """Row y of the tile is permuted by x ^ y: no padding, and yet no two elements of a column in one bank."""
-
-    @jit
-    def transposeSwizzled(out: Array, a: Array) -> None:
-        tile = cuda.shared.array((TILE, TILE), float32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-        tile[y, x ^ y] = a[top + y, left + x]
-        cuda.syncthreads()
-        out[left + y, top + x] = tile[x, y ^ x]
-
-    return transposeSwizzled
+    tile = cuda.shared.array((TILE, TILE), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    left, top = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    tile[y, x ^ y] = a[top + y, left + x]
+    cuda.syncthreads()
+    out[left + y, top + x] = tile[x, y ^ x]
 
 
 def moved(
@@ -139,10 +118,10 @@ def moved(
 
 
 GROUP = "transposes"
-add("copyRows", GROUP, "copy by rows: the bound", partial(moved, copy_rows, transposed=False))
-add("copyColumns", GROUP, "copy by columns", partial(moved, copy_columns, transposed=False))
-add("transposeNaiveRows", GROUP, "reads rows, writes columns, no tile", partial(moved, naive_rows))
-add("transposeNaiveColumns", GROUP, "reads columns, writes rows, no tile", partial(moved, naive_columns))
+add("copyRows", GROUP, "copy by rows: the bound", partial(moved, copyRows, transposed=False))
+add("copyColumns", GROUP, "copy by columns", partial(moved, copyColumns, transposed=False))
+add("transposeNaiveRows", GROUP, "reads rows, writes columns, no tile", partial(moved, transposeNaiveRows))
+add("transposeNaiveColumns", GROUP, "reads columns, writes rows, no tile", partial(moved, transposeNaiveColumns))
 add("transposeShared", GROUP, "through a tile", partial(moved, partial(shared, 0)))
 add("transposeSharedPad", GROUP, "through a tile with rows of 33", partial(moved, partial(shared, 1)))
 add("transposeDynamic", GROUP, "dynamic shared memory", partial(moved, partial(dynamic, 0), dynamic_row=32))
@@ -154,5 +133,5 @@ add(
 )
 add("transposeUnrolled", GROUP, "four elements a thread", partial(moved, partial(unrolled, 0), rows=8))
 add("transposeUnrolledPad", GROUP, "four a thread, rows of 33", partial(moved, partial(unrolled, 1), rows=8))
-add("transposeDiagonal", GROUP, "blocks along diagonals, rows of 33", partial(moved, diagonal))
-add("transposeSwizzled", GROUP, "columns permuted by XOR, rows of 32", partial(moved, swizzled))
+add("transposeDiagonal", GROUP, "blocks along diagonals, rows of 33", partial(moved, transposeDiagonal))
+add("transposeSwizzled", GROUP, "columns permuted by XOR, rows of 32", partial(moved, transposeSwizzled))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import complex64, float32, float64, from_dtype, int8
 
 from cuda_kernels.catalogue import Launch, add, small_integers
-from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
+from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit, kernel
 
 THREADS = 256
 BLOCKS = 132
@@ -84,21 +84,17 @@ def half_warps(stride: int) -> Dispatcher:
     return halfWarpStride
 
 
-def broadcast() -> Dispatcher:
+@kernel
+def broadcastWord(out: Array, a: Array) -> None:
     """All threads of a warp load the same word, round by round another one."""
-
-    @jit
-    def broadcastWord(out: Array, a: Array) -> None:
-        s = cuda.shared.array(THREADS, float32)
-        i, t = cuda.grid(1), cuda.threadIdx.x
-        s[t] = a[i]
-        cuda.syncthreads()
-        total = float32(0)
-        for k in range(ROUNDS):
-            total += s[t // 32 + WARPS * k]
-        out[i] = total
-
-    return broadcastWord
+    s = cuda.shared.array(THREADS, float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    s[t] = a[i]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(ROUNDS):
+        total += s[t // 32 + WARPS * k]
+    out[i] = total
 
 
 def inputs(dtype: str) -> np.ndarray:
@@ -140,7 +136,7 @@ def words() -> Launch:
     a = small_integers("float32", BLOCKS * THREADS, low=-1000, high=1000)
     parts = a.reshape(BLOCKS, THREADS)[:, : WARPS * ROUNDS].reshape(BLOCKS, ROUNDS, WARPS)
     sums = np.repeat(parts.sum(1, dtype=np.float32).ravel(), 32)
-    return Launch(broadcast(), (BLOCKS,), (THREADS,), (np.zeros_like(a), a), {0: sums})
+    return Launch(broadcastWord(), (BLOCKS,), (THREADS,), (np.zeros_like(a), a), {0: sums})
 
 
 GROUP = "access widths"
