@@ -7,12 +7,12 @@ from typing import Any
 
 from rich.text import Text
 
-from banksim.banks.conflicts import Conflicts
+from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.limits import excused
 from banksim.kernels.fat_binary import PTX_OF
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, above, beside, fold, prose
-from banksim.requests.counts import Count, Range, Status, ends
+from banksim.requests.counts import Count, Status, ends
 from banksim.requests.trace import Site
 from banksim.wording import mean, number, plural, ways
 
@@ -26,14 +26,10 @@ MEANINGS: dict[Status, str] = {
 
 @dataclass(frozen=True)
 class SiteRow:
-    """The figures of one site, or of all together: then `status` is empty."""
+    """A row with the figures of one site, or of several together: without a `status` these are the totals."""
 
     op: str
-    requests: int
-    transactions: Count | None
-    per_request: float | Range[float] | None
-    ideal: int | None
-    excess: Count | None
+    figures: SiteConflicts | Conflicts
     degree: Count | None
     status: str
 
@@ -77,32 +73,8 @@ def once(labels: Sequence[Text]) -> Iterator[Text]:
 
 def rows(shown: Conflicts, whole: Conflicts) -> list[SiteRow]:
     """A row for each site that is shown, then the totals if there is more than one site in all."""
-    found = [
-        SiteRow(
-            op=access(site.op, site.width),
-            requests=site.requests,
-            transactions=site.transactions,
-            per_request=site.transactions_per_request,
-            ideal=site.ideal,
-            excess=site.excess,
-            degree=site.degree,
-            status=site.status,
-        )
-        for site in shown.sites
-    ]
-    if len(whole.sites) > 1:
-        total = SiteRow(
-            op="total",
-            requests=whole.requests,
-            transactions=whole.transactions,
-            per_request=whole.transactions_per_request,
-            ideal=whole.ideal,
-            excess=whole.excess,
-            degree=None,
-            status="",
-        )
-        found.append(total)
-    return found
+    found = [SiteRow(access(site.op, site.width), site, site.degree, site.status) for site in shown.sites]
+    return [*found, SiteRow("total", whole, None, "")] if len(whole.sites) > 1 else found
 
 
 def access(op: str, width: int) -> str:
@@ -125,10 +97,10 @@ def count(row: SiteRow, value: object, written: Callable[[Any], str] = number) -
     return written(value) if row.status or value is not None else "withheld"
 
 
-TRANSACTIONS = FigureColumn(("trans-", "actions"), lambda row: count(row, row.transactions))
-PER_REQUEST = FigureColumn(("per", "request"), lambda row: count(row, row.per_request, mean))
-IDEAL = FigureColumn(("", "ideal"), lambda row: count(row, row.ideal), coloured=False)
-EXCESS = FigureColumn(("", "excess"), lambda row: count(row, row.excess))
+TRANSACTIONS = FigureColumn(("trans-", "actions"), lambda row: count(row, row.figures.transactions))
+PER_REQUEST = FigureColumn(("per", "request"), lambda row: count(row, row.figures.transactions_per_request, mean))
+IDEAL = FigureColumn(("", "ideal"), lambda row: count(row, row.figures.ideal), coloured=False)
+EXCESS = FigureColumn(("", "excess"), lambda row: count(row, row.figures.excess))
 WORST = FigureColumn(("worst", "conflict"), lambda row: ways(row.degree) if row.status else "")
 STATUS = FigureColumn(("", "status"), lambda row: row.status, coloured=False, left=True)
 FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST)
@@ -144,7 +116,7 @@ def verdict(table: Sequence[SiteRow], *figures: FigureColumn, group: str = "") -
 def common(table: Sequence[SiteRow]) -> Iterator[Column]:
     """What no architecture changes."""
     yield Column(("", "op"), [Text(row.op) for row in table], left=True)
-    yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
+    yield Column(("", "requests"), [Text(number(row.figures.requests)) for row in table])
 
 
 def under_one_head(arch: str, table: Sequence[SiteRow], *figures: FigureColumn) -> Iterator[Column]:
@@ -162,7 +134,7 @@ def one_below_the_other(
     """Labels and columns with a row for each site and architecture."""
     names: list[Text] = []
     for label, first in zip(labels, tables[0], strict=True):
-        what = f"{first.op}, {plural(first.requests, 'request')}"
+        what = f"{first.op}, {plural(first.figures.requests, 'request')}"
         names += [Text("  ").join([*([label] if label else []), Text(what, QUIET)]), *[Text()] * (len(judged) - 1)]
     table = [row for same in zip(*tables, strict=True) for row in same]
     archs = [Text(conflicts.arch.name) for conflicts in judged] * len(labels)
@@ -172,9 +144,9 @@ def one_below_the_other(
 
 def colour(row: SiteRow) -> str:
     """The colour of a row's figures."""
-    if row.excess is None:
+    if row.figures.excess is None:
         return STRONG
-    return HOT if ends(row.excess).high else CALM
+    return HOT if ends(row.figures.excess).high else CALM
 
 
 def notes(judged: Sequence[Conflicts]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from banksim.banks.source_lines import Line, by_line, heat, label, line_of
 from banksim.report.text.conflict_table import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, SiteRow, notes, verdict
 from banksim.report.text.style import CALM, QUIET, STRONG
 from banksim.report.text.table import Column, above, fold, prose
-from banksim.requests.counts import largest, per_request, total
+from banksim.requests.counts import largest
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
 from banksim.wording import number, place, plural
@@ -41,6 +41,13 @@ class Code:
             instructions[line] = instructions.get(line, 0) + executed.warps
         return cls(conflicts, accesses, instructions)
 
+    def together(self, sites: Sequence[SiteConflicts], whole: bool = False) -> SiteRow:
+        """The figures of several accesses as one row; of the `whole` kernel without a status."""
+        degrees = [site.degree for site in sites if site.degree is not None]
+        degree = largest(degrees) if len(degrees) == len(sites) else None
+        status = "" if whole else ", ".join(dict.fromkeys(site.status for site in sites))
+        return SiteRow("", Conflicts(self.conflicts.arch, tuple(sites)), degree, status)
+
 
 def codes(run: Run) -> list[Code]:
     """Of every architecture that was asked for, in that order."""
@@ -63,13 +70,13 @@ def comparison(run: Run, width: int, all_lines: bool) -> Text:
                 name = ""
                 sites = code.accesses.get((line, op), [])
                 instructions = number(code.instructions.get(line, 0)) if op == ops[0] else ""
-                rows.append((code.conflicts.arch.name, widths(op, sites), instructions, together(sites)))
+                rows.append((code.conflicts.arch.name, widths(op, sites), instructions, code.together(sites)))
     name = "all lines"
     for code in compared:
         labels.append(Text(name, STRONG))
         name = ""
         instructions = number(sum(code.instructions.values()))
-        rows.append((code.conflicts.arch.name, "", instructions, together(code.conflicts.sites, whole=True)))
+        rows.append((code.conflicts.arch.name, "", instructions, code.together(code.conflicts.sites, whole=True)))
     columns = list(columns_of(rows))
     lines = above(labels, columns, width) or prose(labels, columns, width)
     lines.append(Text())
@@ -100,34 +107,12 @@ def widths(op: str, sites: Sequence[SiteConflicts]) -> str:
     return f"{op} {', '.join(str(width) for width in sorted({site.width for site in sites}))} B"
 
 
-def together(sites: Sequence[SiteConflicts], whole: bool = False) -> SiteRow:
-    """The figures of several accesses as one row; of the `whole` kernel without a status."""
-    requests = sum(site.requests for site in sites)
-    known = [site.transactions for site in sites if site.transactions is not None]
-    ideals = [site.ideal for site in sites if site.ideal is not None]
-    excesses = [site.excess for site in sites if site.excess is not None]
-    degrees = [site.degree for site in sites if site.degree is not None]
-    complete = len(known) == len(sites)
-    transactions = total(known) if complete else None
-    statuses = dict.fromkeys(site.status for site in sites)
-    return SiteRow(
-        op="",
-        requests=requests,
-        transactions=transactions,
-        per_request=per_request(transactions, requests) if transactions is not None and requests else None,
-        ideal=sum(ideals) if complete else None,
-        excess=total(excesses) if complete else None,
-        degree=largest(degrees) if complete else None,
-        status="" if whole else ", ".join(statuses),
-    )
-
-
 def columns_of(rows: Sequence[tuple[str, str, str, SiteRow]]) -> Iterator[Column]:
     table = [row for *_, row in rows]
     yield Column(("", "arch"), [Text(arch) for arch, *_ in rows], left=True)
     yield Column(("instruc-", "tions"), [Text(instructions) for _, _, instructions, _ in rows])
     yield Column(("", "op"), [Text(op) for _, op, _, _ in rows], left=True)
-    yield Column(("", "requests"), [Text(number(row.requests)) for row in table])
+    yield Column(("", "requests"), [Text(number(row.figures.requests)) for row in table])
     for column in verdict(table, TRANSACTIONS, PER_REQUEST, EXCESS, WORST, STATUS):
-        cells = [cell if row.requests else Text() for cell, row in zip(column.cells, table, strict=True)]
+        cells = [cell if row.figures.requests else Text() for cell, row in zip(column.cells, table, strict=True)]
         yield Column(column.head, cells, column.group, column.left)
