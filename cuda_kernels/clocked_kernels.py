@@ -1,7 +1,5 @@
 """A kernel's twin that takes the time: the same statements between two readings of the SM's cycle counter."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

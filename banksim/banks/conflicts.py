@@ -184,6 +184,12 @@ class Conflicts(Reported):
         return None if self.transactions is None or self.ideal is None else above(self.transactions, self.ideal)
 
     @property
+    def degree(self) -> Count | None:
+        """The largest of all sites."""
+        known = [site.degree for site in self.sites if site.degree is not None]
+        return largest(known) if len(known) == len(self.sites) else None
+
+    @property
     def transactions_per_request(self) -> float | Range[float] | None:
         return (
             per_request(self.transactions, self.requests) if self.transactions is not None and self.requests else None

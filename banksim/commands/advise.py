@@ -5,19 +5,11 @@
 `banksim advise kernel FILE:NAME` (see its own --help).
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
 from banksim.commands.shared import advice_options, report_options
 from banksim.commands.shared.layout_options import copies, has_layout, layout_options
 from banksim.commands.shared.pattern_options import access_options, description
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from banksim.report.plots import Panel
 
 EXAMPLE = """\
   banksim advise "tile[threadIdx.x][threadIdx.y]" "tile[threadIdx.y][threadIdx.x] = v" \\
@@ -43,23 +35,7 @@ def layouts(options: Namespace) -> int:
     shared, found = copies(options)
     advice = advise_layouts(shared, found, report_options.architectures(options))
 
-    def text(width: int) -> Text:
-        from banksim.report.text.layout_advice import report
-
-        return report(advice, width, options.all)
-
-    def page() -> str:
-        from banksim.report.html.layout_advice import of_layouts
-
-        return of_layouts(advice, options.words)
-
-    def panels() -> list[Panel]:
-        from banksim.report.plots import of_layout_advice
-
-        return of_layout_advice(advice)
-
-    forms = advice_options.Forms(text, lambda: {"layouts": advice.to_json()}, page, panels)
-    return advice_options.show(options, forms)
+    return advice_options.show(options, "layout", advice, lambda: {"layouts": advice.to_json()})
 
 
 def pattern(options: Namespace) -> int:
@@ -68,24 +44,9 @@ def pattern(options: Namespace) -> int:
 
     found = advise(**description(options), arch=report_options.architectures(options))
 
-    def text(width: int) -> Text:
-        from banksim.report.text.pattern_advice import report
-
-        return report(found, width, options.all)
-
     def content() -> dict[str, object]:
         transactions, more = together(found)
         whole = {"transactions": list(transactions), "bytes_added": more}
         return {"arrays": [one.to_json() for one in found], "together": whole}
 
-    def page() -> str:
-        from banksim.report.html.advice import of_pattern
-
-        return of_pattern(found, options.words)
-
-    def panels() -> list[Panel]:
-        from banksim.report.plots import of_pattern_advice
-
-        return of_pattern_advice(found)
-
-    return advice_options.show(options, advice_options.Forms(text, content, page, panels))
+    return advice_options.show(options, "pattern", found, content)

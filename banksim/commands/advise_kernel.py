@@ -19,10 +19,7 @@ from banksim.kernels.load import SOURCES
 from banksim.system.visible import visible
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from banksim.advise.kernels.source import KernelSource
-    from banksim.report.plots import Panel
 
 EXAMPLE = """\
   banksim advise kernel transpose.py:transpose --grid 4,4 --block 32,32 \\
@@ -61,22 +58,7 @@ def run(options: Namespace) -> int:
     if options.write and advice.best:
         write(advice.source.file, advice.source.content, advice.content)
 
-    def text(width: int) -> Text:
-        from banksim.report.text.kernel_advice import report
-
-        return report(advice, width, options.all)
-
-    def page() -> str:
-        from banksim.report.html.advice import of_kernel
-
-        return of_kernel(advice, options.words)
-
-    def panels() -> list[Panel]:
-        from banksim.report.plots import of_kernel_advice
-
-        return of_kernel_advice(advice)
-
-    status = advice_options.show(options, advice_options.Forms(text, advice.to_json, page, panels))
+    status = advice_options.show(options, "kernel", advice, advice.to_json)
     if options.write and not options.json:
         print(visible(f"\n{advice.source.file}: {'written' if advice.best else 'left as it is'}"))
     return status

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from banksim.commands.shared import (
-    check_option,
-    instruction_limit,
-    kernel_list,
-    report_options,
-    time_options,
-    worker_options,
-)
+from banksim.commands.shared import execution_options, kernel_list, report_options, worker_options
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import constants_of, find, launch_options
 from banksim.commands.shared.output_options import OutputFile, OutputFolder
@@ -61,8 +54,7 @@ def options(parser: ArgumentParser) -> None:
     group = launch_options(parser)
     group.add_argument("--cluster", metavar="X,Y,Z", help="blocks of a cluster (from sm_90 on; default: as compiled)")
     group = parser.add_argument_group("execution")
-    check_option.option(group)
-    instruction_limit.option(group)
+    execution_options.options(group)
     group.add_argument(
         "--save-args", action=OutputFolder, metavar="FOLDER", help="save the arrays afterwards as 0.npy, 1.npy, …"
     )
@@ -83,7 +75,7 @@ def options(parser: ArgumentParser) -> None:
         metavar="FILE.svg",
         help="draw transactions by line, the banks' load, with --timing a roofline",
     )
-    time_options.options(group)
+    execution_options.time_options(group)
     worker_options.options(parser, "for blocks that do not meet in global memory", "simulate")
 
 
@@ -101,10 +93,8 @@ def run(options: Namespace) -> int:
         arch=rules,
         dynamic_shared=whole(options.dynamic_shared, "--dynamic-shared"),
         cluster=sizes(options.cluster, "--cluster") if options.cluster else None,
-        max_instructions=instruction_limit.chosen(options),
-        check=options.check,
         values=False,
-        **time_options.chosen(options),
+        **execution_options.chosen(options),
     )
     elsewhere = worker_options.workers(options)
     if options.execute or options.save_args or options.trace or elsewhere or not how.counts_only:
@@ -140,7 +130,7 @@ def in_one_process(trace: str | None, how: Options) -> None:
         "--check": how.checks,
         "--trace": trace,
         "--timing": how.timing,
-        instruction_limit.NAME: how.max_instructions is not None,
+        execution_options.LIMIT: how.max_instructions is not None,
     }
     for name in filter(asked.get, asked):
         raise InputError(f"{name}: for a simulation in one process, without --workers and --scheduler")

@@ -19,14 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from banksim import wording
-from banksim.commands.shared import (
-    check_option,
-    instruction_limit,
-    kernel_list,
-    program_words,
-    report_options,
-    time_options,
-)
+from banksim.commands.shared import execution_options, kernel_list, program_words, report_options
 from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.program_words import parse as parse
 from banksim.commands.shared.sizes import whole
@@ -76,11 +69,10 @@ def options(parser: ArgumentParser) -> None:
     )
     chosen.add_argument("-c", "--launch-count", metavar="N", help="no more than N launches")
     trace_option(parser, stream=False)
-    check_option.option(parser)
-    instruction_limit.option(parser)
+    execution_options.options(parser)
     group = report_options.options(parser)
     group.add_argument("--all-lines", action="store_true", help="show the lines without conflicts too")
-    time_options.options(group)
+    execution_options.time_options(group)
     group.add_argument(
         "--output", action=OutputStream, metavar="FILE", help="write the report there; - is standard output"
     )
@@ -89,8 +81,7 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     rules = report_options.architectures(options)
     most = report_options.limit(options)
-    stop = instruction_limit.chosen(options)
-    how = Options(check=options.check, max_instructions=stop, **time_options.chosen(options))
+    how = Options(**execution_options.chosen(options))
     words = options.program
     if not words:
         raise InputError("give one program: banksim run program.py, program.cu or ./program, or banksim run -m module")
@@ -139,7 +130,8 @@ def listed(words: Sequence[str], options: Namespace, rules: Sequence[Architectur
     options.std = next((one.removeprefix("-std=") for one in given if one.startswith("-std=")), None)
     sources = [word for word in leading_sources(words) if Path(word).suffix == ".cu"]
     if sources:
-        options.include.append(str(standins.SOURCES / "include"))  # of libraries, as where it is run
+        made = [standins.folder()] if standins.c_compiler() else []  # headers of libraries, as where it is run
+        options.include += map(str, (standins.SOURCES / "include", *made))
     return kernel_list.listed(sources or [called_file(words[0])], options, rules)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from banksim.advise.kernels.advice import KernelAdvice
     from banksim.advise.layouts.advice import LayoutAdvice
     from banksim.advise.patterns.advice import ArrayAdvice
+    from banksim.architectures.bank_rules import Architecture
     from banksim.runs.outcome import Run
 
 WIDTH, LEFT, RIGHT = 860, 330, 90
@@ -88,8 +89,8 @@ def of_launch(judged: Sequence[Conflicts], run: Run | None = None) -> list[Panel
 def of_kernel_advice(advice: KernelAdvice) -> list[Panel]:
     """What layouts of a kernel cost, and its worst request before and after."""
     tried = [("as written", advice.before), *((one.name, one.measured) for one in advice.tried if one.is_same)]
-    rows: list[Row] = [
-        (name, [Bar(a.name, c.ideal, c.transactions - c.ideal) for a, c in zip(advice.archs, one.costs, strict=True)])
+    rows = [
+        (name, costs(advice.archs, [c.transactions for c in one.costs], [c.ideal for c in one.costs]))
         for name, one in tried
         if one is not None
     ]
@@ -102,33 +103,23 @@ def of_pattern_advice(advice: Sequence[ArrayAdvice]) -> list[Panel]:
     """What layouts of each array cost, beside the least of any layout."""
     panels = []
     for one in advice:
-        rows = [
-            (
-                layout.names,
-                [
-                    Bar(arch.name, bound, count - bound)
-                    for arch, count, bound in zip(one.archs, layout.transactions, one.bound, strict=True)
-                ],
-            )
-            for layout in (one.before, *one.better, *one.threads)
-        ]
+        layouts = (one.before, *one.better, *one.threads)
+        rows = [(layout.names, costs(one.archs, layout.transactions, one.bound)) for layout in layouts]
         panels.append(bars(f"Transactions by layout of {one.array.name}", rows))
     return panels
 
 
 def of_layout_advice(advice: LayoutAdvice) -> list[Panel]:
     """What layouts behind copies cost."""
-    rows = [
-        (
-            one.layout.name,
-            [
-                Bar(arch.name, ideal, count - ideal)
-                for arch, count, ideal in zip(advice.archs, one.transactions, one.ideal, strict=True)
-            ],
-        )
-        for one in (advice.before, *advice.better)
-    ]
+    layouts = (advice.before, *advice.better)
+    rows = [(one.layout.name, costs(advice.archs, one.transactions, one.ideal)) for one in layouts]
     return [bars("Transactions by layout", rows)]
+
+
+def costs(archs: Sequence[Architecture], counts: Sequence[int], ideals: Sequence[int]) -> list[Bar]:
+    """The bars of a layout, of its transactions on each architecture."""
+    figures = zip(archs, counts, ideals, strict=True)
+    return [Bar(arch.name, ideal, count - ideal) for arch, count, ideal in figures]
 
 
 def worst_lines(judged: Sequence[Conflicts]) -> list[Row]:

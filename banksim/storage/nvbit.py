@@ -9,8 +9,6 @@ the generic window, which is taken to begin at a multiple of 16 MiB. The warp's 
 multiprocessor. LDGSTS (cp.async) has two lines, one for each of its addresses, in the order of its operands.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The real kernels: their oracles, their predictions against what an H200 recorded, and what counts as disagreement."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess

@@ -44,6 +44,22 @@ def clocked(file: str) -> tuple[dict[str, np.ndarray], Mapping[str, Kernel]]:
 
 
 @functools.cache
+def sequences(*files: str) -> dict[str, tuple[dict[str, np.ndarray], Kernel]]:
+    """The sequences of instructions in files of tests/data/timing: of each the arrays with its clocks, the kernel."""
+    found = {}
+    for file in files:
+        arrays, code = clocked(f"timing/{file}")
+        found |= {str(name): (arrays, code[kernel]) for name, kernel, *_ in arrays["kernels"]}
+    return found
+
+
+def clocks_of(arrays: Mapping[str, np.ndarray], **row: object) -> np.ndarray:
+    """The clocks of the row that has these values."""
+    same = np.logical_and.reduce([arrays[name] == value for name, value in row.items()])
+    return np.asarray(arrays["clocks"][same][0])
+
+
+@functools.cache
 def decode_a_share() -> None:
     """Where tests run side by side, each process decodes its share of the code for all, with one start of nvdisasm."""
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):

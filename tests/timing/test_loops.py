@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import banksim
-from helpers.recordings import clocked
+from helpers.recordings import clocked, clocks_of
 
 FEW, MANY = 4, 12
 """Sixteens of rounds."""
@@ -24,9 +24,7 @@ def simulated(name: str, active: int, rounds: int) -> np.ndarray:
 
 
 def measured(name: str, active: int, rounds: int) -> np.ndarray:
-    arrays, _ = recorded()
-    rows = (arrays["names"] == name) & (arrays["active"] == active) & (arrays["rounds"] == rounds)
-    return np.asarray(arrays["clocks"][rows][0])
+    return clocks_of(recorded()[0], names=name, active=active, rounds=rounds)
 
 
 def error(name: str, active: int) -> float:

@@ -1,27 +1,19 @@
 """Short sequences of instructions over and over, of 1 to 32 warps, beside what one H200 took for each."""
 
-from functools import cache
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
 import banksim
-from helpers.recordings import clocked
+from helpers.recordings import clocks_of, sequences
 
 ALL, SUB_CORE = 0xFFFFFFFF, 0x11111111
 FEW, MANY = 4, 12
 """Rounds of the loop."""
 
 
-@cache
-def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
-    """Of each sequence the arrays with its clocks, and the kernel."""
-    found = {}
-    for name in ("h200_sequences", "h200_multipliers", "h200_stores"):
-        arrays, kernels = clocked(f"timing/{name}")
-        found |= {str(name): (arrays, kernels[kernel]) for name, kernel, _ in arrays["kernels"]}
-    return found
+recorded = partial(sequences, "h200_sequences", "h200_multipliers", "h200_stores")
 
 
 def simulated(name: str, active: int, rounds: int) -> np.ndarray:
@@ -33,9 +25,7 @@ def simulated(name: str, active: int, rounds: int) -> np.ndarray:
 
 
 def measured(name: str, active: int, rounds: int) -> np.ndarray:
-    arrays, _ = recorded()[name]
-    rows = (arrays["names"] == name) & (arrays["active"] == active) & (arrays["rounds"] == rounds)
-    return np.asarray(arrays["clocks"][rows][0])
+    return clocks_of(recorded()[name][0], names=name, active=active, rounds=rounds)
 
 
 def span(clocks: np.ndarray, active: int) -> int:

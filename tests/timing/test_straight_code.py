@@ -1,24 +1,17 @@
 """Straight code that reads the clock in between, of 1 to 32 warps, beside the clocks of one H200."""
 
-from functools import cache
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
 import banksim
 from banksim.timing.issue_table import code_table
-from helpers.recordings import clocked, kernels
+from helpers.recordings import clocks_of, kernels, sequences
 
-
-@cache
-def recorded() -> dict[str, tuple[dict[str, np.ndarray], Any]]:
-    """Of each sequence the arrays with its clocks, and the kernel."""
-    found = {}
-    for name in ("h200_barriers", "h200_operands", "h200_latencies", "h200_ahead", "h200_begins", "h200_reductions"):
-        arrays, code = clocked(f"timing/{name}")
-        found |= {str(name): (arrays, code[kernel]) for name, kernel in arrays["kernels"]}
-    return found
+recorded = partial(
+    sequences, "h200_barriers", "h200_operands", "h200_latencies", "h200_ahead", "h200_begins", "h200_reductions"
+)
 
 
 def simulated(name: str, active: int) -> np.ndarray:
@@ -30,8 +23,7 @@ def simulated(name: str, active: int) -> np.ndarray:
 
 
 def measured(name: str, active: int) -> np.ndarray:
-    arrays, _ = recorded()[name]
-    return np.asarray(arrays["clocks"][(arrays["names"] == name) & (arrays["active"] == active)][0])
+    return clocks_of(recorded()[name][0], names=name, active=active)
 
 
 @pytest.mark.parametrize("active", [0x1, 0xFF, 0xFFFF, 0xFFFFFFFF])

@@ -1,49 +1,33 @@
 """What commands that propose layouts share: by which architectures, and how to show it."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from banksim.commands.shared.output_options import OutputFile
 from banksim.system.writing import write as write_file
 
-if TYPE_CHECKING:
-    from rich.text import Text
 
-    from banksim.report.plots import Panel
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Advice in its forms, each made when it is asked for. `text`: for a terminal so many columns wide; `content`: of
-    the JSON; `page`: HTML; `panels`: what a plot draws."""
-
-    text: Callable[[int], Text]
-    content: Callable[[], Mapping[str, object]]
-    page: Callable[[], str]
-    panels: Callable[[], Sequence[Panel]]
-
-
-def show(options: Namespace, forms: Forms) -> int:
-    """Write the files that were asked for, and print the text or JSON. The exit status."""
+def show(options: Namespace, kind: str, advice: object, content: Callable[[], Mapping[str, object]]) -> int:
+    """Write the files that were asked for, and print the text or JSON, of which `content` is what it holds. The exit
+    status. Of each `kind` of advice, the other forms are made by the functions of `banksim.report` that its name is in.
+    """
     if options.html:
-        write_file(options.html, forms.page())
+        page = getattr(import_module("banksim.report.html.advice"), f"of_{kind}")
+        write_file(options.html, page(advice, options.words))
     if options.plot:
-        from banksim.report.plots import document as drawing
-
-        write_file(options.plot, drawing(forms.panels()))
+        plots = import_module("banksim.report.plots")
+        write_file(options.plot, plots.document(getattr(plots, f"of_{kind}_advice")(advice)))
     if options.json:
         from banksim.report.json import document
 
-        print(document("advise", **forms.content()))
+        print(document("advise", **content()))
         return 0
     from banksim.report.text import console
 
     screen = console.console()
-    console.show(forms.text(screen.width), screen)
+    report = import_module(f"banksim.report.text.{kind}_advice").report
+    console.show(report(advice, screen.width, options.all), screen)
     return 0
 
 

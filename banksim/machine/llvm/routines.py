@@ -1,7 +1,5 @@
 """Routines beside a kernel's own function: code of some length that many of its instructions share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from banksim.kernels.kernel import Instruction

@@ -11,6 +11,5 @@ conflicts.py      conflicts by source line, put together of
   array_places.py … where the arrays lie
   provenance.py   … what made the page
 advice.py         layouts, before and after
-layout_advice.py  … behind copies
 page.py           templates made into pages
 """

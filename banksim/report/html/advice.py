@@ -15,7 +15,7 @@ from banksim.banks.conflicts import Conflicts, SiteConflicts
 from banksim.banks.rule import explain
 from banksim.banks.source_lines import by_line, worst_excess
 from banksim.report.html import array_places
-from banksim.report.html.elements import NONE, MovedElements, Placed
+from banksim.report.html.elements import NONE, Coordinates, MovedElements, Placed
 from banksim.report.html.figures import HEADS, MOST_PICTURES, beyond, summed
 from banksim.report.html.highlight import highlighted
 from banksim.report.html.page import first_shown, page
@@ -24,11 +24,12 @@ from banksim.report.html.provenance import provenance
 from banksim.report.html.sources import Code, SourceLine, digits, machine_code
 from banksim.report.text.conflict_table import access
 from banksim.requests.kinds import OPS
-from banksim.wording import listed, number
+from banksim.wording import listed, number, plural
 
 if TYPE_CHECKING:
     from banksim.advise.kernels.advice import KernelAdvice
     from banksim.advise.kernels.measure import Measured
+    from banksim.advise.layouts.advice import JudgedLayout, LayoutAdvice
     from banksim.advise.patterns.advice import ArrayAdvice
     from banksim.advise.patterns.judge import Judged
     from banksim.architectures.bank_rules import Architecture
@@ -152,6 +153,60 @@ def compared(advice: ArrayAdvice) -> Iterator[Sides]:
         yield Sides(label, drawn[0], drawn[1] if advice.better else None)
 
 
+# ---- copies between layouts
+def of_layout(advice: LayoutAdvice, words: Sequence[str] = ()) -> str:
+    """The page on the layouts of shared memory for copies."""
+    from banksim.report.text.layout_advice import notes
+
+    archs = listed([arch.name for arch in advice.archs])
+    part = Advised(
+        title=listed([copy.text for copy in advice.copies]),
+        verdict=advice.verdict,
+        is_calm=advice.best.is_free,
+        notes=tuple(notes(advice, len(advice.better))),
+        heads=(*(f"transactions, {arch.name}" for arch in advice.archs), "requests", "bytes"),
+        layouts=tuple(map(layout_row, (advice.before, *advice.better))),
+        sides=tuple(copies_compared(advice)),
+    )
+    return advised(f"Layouts for {plural(len(advice.copies), 'copy')} on {archs}", [part], advice.archs, words)
+
+
+def layout_row(one: JudgedLayout) -> LayoutRow:
+    counts = zip(one.transactions, one.ideal, strict=True)
+    return LayoutRow(
+        name=one.layout.name,
+        cells=(
+            *((number(count), "calm" if count == ideal else "hot") for count, ideal in counts),
+            (number(one.requests), ""),
+            (number(one.bytes), ""),
+        ),
+        spelling=tuple((name, text) for name, text in (("CuTe", one.layout.cute), ("Gluon", one.layout.gluon)) if text),
+    )
+
+
+def copies_compared(advice: LayoutAdvice) -> Iterator[Sides]:
+    """Of each copy the dearest request on the first architecture, before and after."""
+    for place, copy in enumerate(advice.copies):
+        atom = advice.before.atoms[place]
+        label = f"{copy.text}: the worst request on {advice.archs[0].name}, {access(atom.op, atom.width)}"
+        yield Sides(
+            label, drawn(advice, advice.before, place), drawn(advice, advice.best, place) if advice.better else None
+        )
+
+
+def drawn(advice: LayoutAdvice, one: JudgedLayout, place: int) -> Picture:
+    """The dearest request of a copy in a layout. Its elements have their coordinates for names."""
+    from banksim.layouts.build import GluonShared
+
+    element, atom = advice.copies[place].element, one.atoms[place]
+    is_gluon = isinstance(advice.shared, GluonShared)
+    sizes = advice.shared.shape if isinstance(advice.shared, GluonShared) else advice.shared.sizes[::-1]
+    declared = (Placed("", 0, sizes, element),)
+    elements = Coordinates(declared, places=one.layout.places, unit=element, reverse=not is_gluon)
+    found = explain(one.worst[place], atom.op, atom.width, one.masks[place], advice.archs[0])
+    return picture(found, one.layout.name, elements)
+
+
 # ---- kernels
 @dataclass(frozen=True)
 class DiffLine:
@@ -209,9 +264,7 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
         digits=digits(side for line in found for _, _, side in line.marked),
         diff=tuple(advice.diff().splitlines()),
         code=advice.before.run.kernel.arch if any(side.sass for line in found for _, _, side in line.marked) else "",
-        most=[
-            max((beyond(sites) for sites in sites_of(c, advice).values()), default=0) for c in advice.before.run.judged
-        ],
+        most=most_of(advice),
     )
 
 
@@ -256,6 +309,12 @@ def sites_of(conflicts: Conflicts, advice: KernelAdvice) -> dict[int, list[SiteC
     return found
 
 
+def most_of(advice: KernelAdvice) -> list[int]:
+    """The excess of the worst line as written, by each architecture."""
+    lines = [sites_of(conflicts, advice).values() for conflicts in advice.before.run.judged]
+    return [max(map(beyond, of_lines), default=0) for of_lines in lines]
+
+
 class Program:
     """What the lines of the file cost with one layout."""
 
@@ -270,10 +329,7 @@ class Program:
         }
         run = measured.run
         self.elements = array_places.of_source(name, texts, run.kernel, run.conflicts) or NONE
-        self.most = [
-            max((beyond(sites) for sites in sites_of(conflicts, advice).values()), default=0)
-            for conflicts in advice.before.run.judged
-        ]
+        self.most = most_of(advice)
 
     def line(self, place: int | None) -> SourceLine | None:
         """Line number `place` + 1."""

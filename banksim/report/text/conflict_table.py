@@ -94,7 +94,11 @@ class FigureColumn:
 
 def count(row: SiteRow, value: object, written: Callable[[Any], str] = number) -> str:
     """A count as it is written; a total with an unknown part is withheld."""
-    return written(value) if row.status or value is not None else "withheld"
+    return written(value) if row.status else withheld(value, written)
+
+
+def withheld(total: Any, written: Callable[[Any], str] = number) -> str:
+    return "withheld" if total is None else written(total)
 
 
 TRANSACTIONS = FigureColumn(("trans-", "actions"), lambda row: count(row, row.figures.transactions))
@@ -109,7 +113,7 @@ FIGURES = (TRANSACTIONS, PER_REQUEST, IDEAL, EXCESS, WORST)
 def verdict(table: Sequence[SiteRow], *figures: FigureColumn, group: str = "") -> Iterator[Column]:
     """The columns of some figures."""
     for figure in figures:
-        cells = [Text(figure.cell(row), colour(row) if figure.coloured else "") for row in table]
+        cells = [Text(figure.cell(row), colour(row.figures) if figure.coloured else "") for row in table]
         yield Column(figure.head, cells, group, figure.left)
 
 
@@ -142,11 +146,11 @@ def one_below_the_other(
     return names, [Column(("", "arch"), archs, left=True), *verdict(table, *figures)]
 
 
-def colour(row: SiteRow) -> str:
-    """The colour of a row's figures."""
-    if row.figures.excess is None:
+def colour(found: SiteConflicts | Conflicts) -> str:
+    """The colour of figures."""
+    if found.excess is None:
         return STRONG
-    return HOT if ends(row.figures.excess).high else CALM
+    return HOT if ends(found.excess).high else CALM
 
 
 def notes(judged: Sequence[Conflicts]) -> Iterator[str]:

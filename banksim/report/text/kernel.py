@@ -12,6 +12,7 @@ from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
 from banksim.kernels.unfilled_variables import in_words
 from banksim.report.text.conflict_table import figures
 from banksim.report.text.pattern import drawn, title
+from banksim.report.text.races import told
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, fitted, fold
 from banksim.requests.counts import Count, ends
@@ -30,14 +31,7 @@ def report(run: Run, width: int, pictures: str = "worst", all_lines: bool = Fals
     heading = title(f"{run.kernel.plain_name}: bank conflicts", run.judged, width)
     paragraphs = [Text("\n").join([heading, *extent(run, width)])]
     paragraphs += zeros(run, width)
-    if run.checks:
-        from banksim.report.text.races import report as checked
-
-        paragraphs += checked(run.findings, run.checks, width, run.findings_lost)
-    if run.hints:
-        from banksim.report.text.races import hints
-
-        paragraphs += hints(run.hints, width)
+    paragraphs += told(run, run.findings_lost, width)
     if not any(conflicts.sites for conflicts in run.judged):
         paragraphs.append(Text("No thread accessed shared memory.", CALM))
     elif run.executions:

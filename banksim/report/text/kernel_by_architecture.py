@@ -16,7 +16,6 @@ from banksim.banks.source_lines import Line, by_line, heat, label, line_of
 from banksim.report.text.conflict_table import EXCESS, PER_REQUEST, STATUS, TRANSACTIONS, WORST, SiteRow, notes, verdict
 from banksim.report.text.style import CALM, QUIET, STRONG
 from banksim.report.text.table import Column, above, fold, prose
-from banksim.requests.counts import largest
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
 from banksim.wording import number, place, plural
@@ -43,10 +42,9 @@ class Code:
 
     def together(self, sites: Sequence[SiteConflicts], whole: bool = False) -> SiteRow:
         """The figures of several accesses as one row; of the `whole` kernel without a status."""
-        degrees = [site.degree for site in sites if site.degree is not None]
-        degree = largest(degrees) if len(degrees) == len(sites) else None
         status = "" if whole else ", ".join(dict.fromkeys(site.status for site in sites))
-        return SiteRow("", Conflicts(self.conflicts.arch, tuple(sites)), degree, status)
+        found = Conflicts(self.conflicts.arch, tuple(sites))
+        return SiteRow("", found, found.degree, status)
 
 
 def codes(run: Run) -> list[Code]:

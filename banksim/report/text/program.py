@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,13 @@ from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
-from banksim.report.text.conflict_table import figures, notes
+from banksim.report.text.conflict_table import colour, figures, notes, withheld
 from banksim.report.text.cycles import rests_on
 from banksim.report.text.kernel import flat
 from banksim.report.text.pattern import drawn, title
+from banksim.report.text.races import told
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, fitted, fold
-from banksim.requests.counts import Count, ends, largest
 from banksim.wording import listed, mean, number, plural, ways
 
 if TYPE_CHECKING:
@@ -42,15 +42,7 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
     paragraphs = [Text("\n").join([heading, *extent(launches, width)])]
     paragraphs.append(Text("\n").join(kernels(launches, width)))
     paragraphs += times(launches, width)
-    if launches.checks:
-        from banksim.report.text.races import report as checked
-
-        lost = sum(kernel.findings_lost for kernel in launches.kernels)
-        paragraphs += checked(launches.findings, launches.checks, width, lost)
-    if launches.hints:
-        from banksim.report.text.races import hints
-
-        paragraphs += hints(launches.hints, width)
+    paragraphs += told(launches, sum(kernel.findings_lost for kernel in launches.kernels), width)
     lines = [by_line(conflicts) for conflicts in judged]
     hot, quiet = hot_first(lines)
     if all_lines:
@@ -170,35 +162,20 @@ def microseconds(launches: int, times: Times) -> str:
     return f"{times.microseconds:,.1f} µs{missing}"
 
 
-def verdicts(found: Sequence[Conflicts], group: str) -> Iterator[Column]:
-    """What each kernel costs by one architecture."""
+def verdicts(found: Sequence[Conflicts | None], group: str = "") -> Iterator[Column]:
+    """What kernels or entries cost by one architecture; nothing of those that could not be judged."""
 
-    def column(head: tuple[str, str], cells: Sequence[str]) -> Column:
-        return Column(head, [Text(c, tone(one)) for c, one in zip(cells, found, strict=True)], group)
+    def column(head: tuple[str, str], cell: Callable[[Conflicts], str]) -> Column:
+        return Column(head, [Text(cell(one), colour(one)) if one else Text() for one in found], group)
 
-    yield column(("trans-", "actions"), [withheld(one, one.transactions) for one in found])
-    means = [mean(one.transactions_per_request) if one.transactions is not None else "withheld" for one in found]
-    yield column(("per", "request"), [m if one.requests else "" for m, one in zip(means, found, strict=True)])
+    def per_request(one: Conflicts) -> str:
+        return withheld(one.transactions_per_request, mean) if one.requests else ""
+
+    yield column(("trans-", "actions"), lambda one: withheld(one.transactions))
+    yield column(("per", "request"), per_request)
     if not group:
-        yield column(("", "excess"), [withheld(one, one.excess) for one in found])
-    yield column(("worst", "conflict"), [ways(worst(one)) if one.sites else "" for one in found])
-
-
-def withheld(conflicts: Conflicts, count: Count | None) -> str:
-    return "withheld" if count is None else number(count)
-
-
-def tone(conflicts: Conflicts) -> str:
-    if conflicts.excess is None:
-        return STRONG
-    return HOT if ends(conflicts.excess).high else CALM
-
-
-def worst(conflicts: Conflicts) -> Count | None:
-    """The largest degree; None if one is unknown."""
-    degrees = [site.degree for site in conflicts.sites]
-    known = [degree for degree in degrees if degree is not None]
-    return largest(known) if len(known) == len(degrees) else None
+        yield column(("", "excess"), lambda one: withheld(one.excess))
+    yield column(("worst", "conflict"), lambda one: ways(one.degree) if one.sites else "")
 
 
 def named(kernel: KernelLaunches, with_types: bool) -> str:

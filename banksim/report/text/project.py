@@ -8,10 +8,10 @@ from rich.text import Text
 from banksim.banks.conflicts import Conflicts
 from banksim.project.file import Entry, Project
 from banksim.project.verdicts import Verdict, unused_excuses
-from banksim.report.text.program import tone, withheld, worst
+from banksim.report.text.program import verdicts as columns_of
 from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import Column, fitted, fold
-from banksim.wording import mean, number, plural, ways
+from banksim.wording import number, plural
 
 WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR"}
 
@@ -34,19 +34,10 @@ def table(verdicts: Sequence[Verdict]) -> tuple[list[Text], list[Column]]:
     rows = [(one, judged) for one in verdicts for judged in one.judged or [None]]
     labels = [Text(label(one, judged), STRONG) for one, judged in rows]
 
-    def column(head: tuple[str, str], cells: Sequence[str]) -> Column:
-        return Column(
-            head, [Text(c, tone(judged) if judged else "") for c, (_, judged) in zip(cells, rows, strict=True)]
-        )
-
     judged = [judged for _, judged in rows]
-    means = [mean(one.transactions_per_request) if one and one.transactions is not None else "" for one in judged]
     return labels, [
         Column(("", "requests"), [Text(number(one.requests) if one else "") for one in judged]),
-        column(("trans-", "actions"), [withheld(one, one.transactions) if one else "" for one in judged]),
-        column(("per", "request"), [m if one and one.requests else "" for m, one in zip(means, judged, strict=True)]),
-        column(("", "excess"), [withheld(one, one.excess) if one else "" for one in judged]),
-        column(("worst", "conflict"), [ways(worst(one)) if one and one.sites else "" for one in judged]),
+        *columns_of(judged),
         Column(("", "took"), [Text(took(one), QUIET) for one, _ in rows]),
         Column(("", "verdict"), [Text(*verdict(one, judged)) for one, judged in rows], left=True),
     ]

@@ -1,6 +1,9 @@
 """The report on races and uninitialized reads: where a barrier is missing, and which accesses it would order."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -10,11 +13,22 @@ from banksim.report.text.style import CALM, HOT, QUIET, STRONG
 from banksim.report.text.table import fold
 from banksim.wording import number, place, plural
 
+if TYPE_CHECKING:
+    from banksim.runs.outcome import Run
+    from banksim.runs.programs.launches import Launches
+
 NONE = {
     "races": "No races: barriers order all accesses to shared memory that need it.",
     "uninitialized": "No read of uninitialized shared memory.",
 }
 HEADS = {"races": "race", "uninitialized": "uninitialized read"}
+
+
+def told(of: Run | Launches, lost: int, width: int) -> Iterator[Text]:
+    """Paragraphs: what checks found or, where none were asked for, hints; how many findings were `lost`."""
+    if of.checks:
+        yield from report(of.findings, of.checks, width, lost)
+    yield from hints(of.hints, width)
 
 
 def report(found: Sequence[Finding], checks: Sequence[str], width: int, lost: int = 0) -> Iterator[Text]:

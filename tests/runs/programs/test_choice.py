@@ -166,6 +166,10 @@ def test_a_program_s_list_is_of_its_sources_with_the_options_of_nvcc(tmp_path: P
     assert out_of(capsys, ["run", "--list", *given]) == "first(int*)\nsecond(int*)\n"
 
 
-def test_a_program_s_list_finds_the_headers_that_the_program_finds_when_it_runs(tmp_path: Path, capsys: Said) -> None:
-    file = written_to(tmp_path / "a.cu", "#include <cufft.h>\n__global__ void scale(cufftComplex *a) { a->x *= 2; }")
-    assert out_of(capsys, ["run", "--list", str(file)]) == "scale(float2*)\n"
+@pytest.mark.parametrize(("header", "number"), [("cufft.h", "cufftComplex"), ("cublas_v2.h", "cuComplex")])
+def test_a_program_s_list_finds_the_headers_that_the_program_finds_when_it_runs(
+    header: str, number: str, tmp_path: Path, capsys: Said
+) -> None:
+    text = f"#include <{header}>\n__global__ void scale({number} *a) {{ a->x *= 2; }}"
+    assert main(["run", "--list", str(written_to(tmp_path / "a.cu", text))]) == 0
+    assert capsys.readouterr() == ("scale(float2*)\n", "")

@@ -1,0 +1,57 @@
+"""Programs that call functions of CUDA, and say themselves which of their expectations fail."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import reported
+from helpers.fixtures import Patch, Said
+from helpers.places import PROGRAMS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("clusters.cu", ""),
+        ("conditional_graphs.cu", "304 turns\n304 turns\ndone\n"),  # a condition's default is assigned once a launch
+        ("graphs.cu", "done\n"),
+        ("queries.cu", "done\n"),
+        ("tensor_maps.cu", ""),
+        ("virtual_memory.cu", "1 2097152 7 8\n8 7\n1 1\n"),
+    ],
+)
+def test_a_program_ends_well(program: str, said: str, tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, report = reported(tmp_path, "--nvcc=-lcuda", PROGRAMS / "cuda" / program)
+    assert (status, capfd.readouterr()) == (0, (said, ""))
+    if program == "graphs.cu":
+        assert {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]} == {"add": 9, "multiply": 9}
+
+
+@pytest.mark.parametrize(
+    ("use", "out", "complaint"),
+    [
+        (
+            "outside",
+            "cudaErrorIllegalAddress\n",
+            r".*out of bounds, at byte 4194304 of allocation 1 \(2097152 bytes\).*",
+        ),
+        (
+            "ipc",
+            ".*cudaErrorNotSupported\n",
+            "banksim: cudaIpcGetMemHandle: not provided: it returned .*NotSupported\n",
+        ),
+    ],
+)
+def test_memory_that_is_not_mapped_or_of_another_process_is_refused(
+    use: str, out: str, complaint: str, tmp_path: Path, capfd: Said
+) -> None:
+    status, _ = reported(tmp_path, "--nvcc=-lcuda", PROGRAMS / "cuda" / "virtual_memory.cu", use)
+    said = capfd.readouterr()
+    assert status == 2
+    assert re.fullmatch(out, said.out, re.DOTALL)
+    assert re.fullmatch(complaint, said.err, re.DOTALL)
