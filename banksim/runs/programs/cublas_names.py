@@ -80,18 +80,34 @@ I            : amaxEx aminEx     : n x:tx tx incx result#!
 C            : syrkEx syrk3mEx   : uplo op n k alpha a:tx tx lda>=TURNED(op)?k:n beta c!:ty ty ldc>=n
 C            : herkEx herk3mEx   : uplo op n k alpha~ a:tx tx lda>=TURNED(op)?k:n beta~ c!:ty ty ldc>=n
 """
+PRODUCTS = """
+S D C Z H : gemm                : opa opb m n k alpha a lda b ldb beta c! ldc
+S D C Z H : gemmBatched         : opa opb m n k alpha a[] lda b[] ldb beta c[]! ldc count
+S D C Z H : gemmStridedBatched  : opa opb m n k alpha a lda stridea b ldb strideb beta c! ldc stridec count
+S C       : gemmEx              : opa opb m n k alpha a:atype atype lda b:btype btype ldb beta c!:ctype ctype ldc
+C         : gemm3mEx            : opa opb m n k alpha a:atype atype lda b:btype btype ldb beta c!:ctype ctype ldc
+-         : gemmEx              : opa opb m n k alpha a atype lda b btype ldb beta c! ctype ldc compute algo
+-         : gemmBatchedEx       : opa opb m n k alpha a[] atype lda b[] btype ldb beta c[]! ctype ldc count compute algo
+-         : gemmStridedBatchedEx: opa opb m n k alpha a atype lda stridea b btype ldb strideb beta c! ctype ldc \
+stridec count compute algo
+"""
+"""Products, which one function of cublas.c does for all."""
 SCALARS = ("alpha", "beta", "cosine", "sine", "p", "q", "d1", "d2", "rotation")
 ROTATION = 5
 """How many numbers `rotation` points to: a flag for the form of a matrix, and its four elements."""
-TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", "V": "void", "I": "int"}
+TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", "V": "void", "I": "int", "H": "__half"}
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
-DATA_TYPES = ("ta", "tx", "ty", "tr", "ts", "run")
+DATA = {"S": "R_32F", "D": "R_64F", "C": "C_32F", "Z": "C_64F", "H": "R_16F"}
+"""The names of cudaDataType."""
+DATA_TYPES = ("ta", "tx", "ty", "tr", "ts", "run", "atype", "btype", "ctype")
 OF_PREFIX = {"Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
 ENUMERATIONS = {
     "uplo": ("cublasFillMode_t", 2),
     "side": ("cublasSideMode_t", 2),
     "diag": ("cublasDiagType_t", 2),
     **dict.fromkeys(("op", "opa", "opb"), ("cublasOperation_t", 4)),
+    "compute": ("cublasComputeType_t", 0),
+    "algo": ("cublasGemmAlgo_t", 0),
 }
 """Their types, and how many values they have."""
 SIZES = ("m", "n", "k", "kl", "ku", "nrhs", "count")
@@ -190,13 +206,24 @@ class Function:
         )
 
 
+def product_definition(function: Function) -> str:
+    """C code of a product: what a parameter does not tell follows from the function's type."""
+    passed = {one.name: one.name for one in function.parameters if one.name != "algo"} | {"c": "(void *)c"}
+    data, computed = DATA.get(function.kind, ""), "32F" if function.name.endswith("Ex") else ""
+    implied = dict.fromkeys(("atype", "btype", "ctype"), f"CUDA_{data}") | {"count": "1"}
+    implied["compute"] = f"CUBLAS_COMPUTE_{computed or data[2:]}"
+    each = {"pointers": "1"} if any(one.each for one in function.parameters) else {}
+    fields = ", ".join(f".{name} = {value}" for name, value in {**implied, **passed, **each}.items())
+    return f'{function.prototype} {{ return product(h, "{function.name}", (struct product){{{fields}}}); }}'
+
+
 def functions(table: str) -> Iterator[Function]:
     for line in table.strip().splitlines():
         types, names, parameters = (part.split() for part in re.split(r" *: (?=\S)| : ", line))
         for name, prefix in product(names, types):
             kind, whole = OF_PREFIX.get(prefix, prefix[-1].upper()), prefix + name
             if prefix in "-I":
-                kind, whole = "V", name.capitalize().replace("ex", "Ex") if prefix == "-" else whole
+                kind, whole = "V", name[:1].upper() + name[1:] if prefix == "-" else whole
             read = tuple(Parameter.read(word, kind) for word in parameters)
             yield Function(whole, re.sub("(3m)?Ex$|(Strided)?Batched$", "", name), kind, read)
 
@@ -208,9 +235,9 @@ def named(types: str, names: str) -> list[str]:
     return [f"cublas{kind}{name}" for name, kind in product(names.split(), types.split())]
 
 
-GEMM = "S D : gemm : opa opb m n k alpha a lda b ldb beta c! ldc"
-OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger"), *named("Is Id", "amax amin")]
-WITHOUT_HANDLE = [*(one for one in FUNCTIONS.values() if f"cublas{one.name}" in OLDEST), *functions(GEMM)]
+OF_PRODUCTS = [*functions(PRODUCTS)]
+OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *named("Is Id", "amax amin")]
+WITHOUT_HANDLE = [one for one in (*FUNCTIONS.values(), *OF_PRODUCTS) if f"cublas{one.name}" in OLDEST]
 """Functions that cublas.h has as well, without a handle."""
 OF_HANDLES = [f"cublas{name}{what}" for what in ("Stream", "PointerMode") for name in ("Get", "Set")]
 OF_HANDLES += ["cublasCreate", "cublasDestroy", "cublasSetWorkspace", "cublasGetVersion"]
@@ -254,5 +281,6 @@ def headers() -> dict[str, str]:
         "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *older)),
         "banksim_cublas_without_handle.h": "".join(f"{without_handle(one)}\n" for one in WITHOUT_HANDLE),
         "banksim_cublas_defined.h": "".join(f"{one.definition}\n" for one in FUNCTIONS.values()),
+        "banksim_cublas_products.h": "".join(f"{product_definition(one)}\n" for one in OF_PRODUCTS),
         "banksim_cublas_missing.h": "".join(f"BANKSIM_MISSING({name})\n" for name in MISSING),
     }

@@ -192,70 +192,7 @@ static cublasStatus_t product(cublasHandle_t h, const char *name, struct product
            POINTER(p.b), p.btype, p.ldb, p.strideb, SCALAR_OF(p.beta, size), POINTER(p.c), p.ctype, p.ldc, p.stridec,
            p.count, p.compute, p.pointers);
 }
-#define SHAPE .opa = opa, .opb = opb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
-#define VALUES .alpha = alpha, .a = a, .b = b, .beta = beta, .c = (void *)c
-#define TYPES(T, C) .atype = T, .btype = T, .ctype = T, .compute = C
-#define GEMM(S, T, TYPE, COMPUTED)                                                                                     \
-    cublasStatus_t cublas##S##gemm(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,       \
-                                   int k, const T *alpha, const T *a, int lda, const T *b, int ldb, const T *beta,     \
-                                   T *c, int ldc) {                                                                    \
-        return product(h, #S "gemm", (struct product){SHAPE, VALUES, TYPES(TYPE, COMPUTED), .count = 1});              \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##gemmBatched(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m,       \
-                                          int n, int k, const T *alpha, const T *const a[], int lda,                   \
-                                          const T *const b[], int ldb, const T *beta, T *const c[], int ldc,           \
-                                          int count) {                                                                 \
-        return product(h, #S "gemmBatched",                                                                            \
-                       (struct product){SHAPE, VALUES, TYPES(TYPE, COMPUTED), .count = count, .pointers = 1});         \
-    }                                                                                                                  \
-    cublasStatus_t cublas##S##gemmStridedBatched(                                                                      \
-        cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k, const T *alpha,           \
-        const T *a, int lda, long long stridea, const T *b, int ldb, long long strideb, const T *beta, T *c, int ldc,  \
-        long long stridec, int count) {                                                                                \
-        return product(h, #S "gemmStridedBatched",                                                                     \
-                       (struct product){SHAPE, VALUES, TYPES(TYPE, COMPUTED), .count = count, .stridea = stridea,      \
-                                        .strideb = strideb, .stridec = stridec});                                      \
-    }
-GEMM(S, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
-GEMM(D, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
-GEMM(C, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32F)
-GEMM(Z, cuDoubleComplex, CUDA_C_64F, CUBLAS_COMPUTE_64F)
-GEMM(H, __half, CUDA_R_16F, CUBLAS_COMPUTE_16F)
-#undef TYPES
-#define TYPES .atype = atype, .btype = btype, .ctype = ctype
-cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                            const void *alpha, const void *a, cudaDataType atype, int lda, const void *b,
-                            cudaDataType btype, int ldb, const void *beta, void *c, cudaDataType ctype, int ldc,
-                            cublasComputeType_t compute, cublasGemmAlgo_t algo) {
-    return product(h, "GemmEx", (struct product){SHAPE, VALUES, TYPES, .compute = compute, .count = 1});
-}
-#define GEMM_EX(NAME, T)                                                                                               \
-    cublasStatus_t cublas##NAME(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,   \
-                                const T *alpha, const void *a, cudaDataType atype, int lda, const void *b,             \
-                                cudaDataType btype, int ldb, const T *beta, void *c, cudaDataType ctype, int ldc) {    \
-        return product(h, #NAME, (struct product){SHAPE, VALUES, TYPES, .compute = CUBLAS_COMPUTE_32F, .count = 1});   \
-    }
-GEMM_EX(SgemmEx, float)
-GEMM_EX(CgemmEx, cuComplex)
-GEMM_EX(Cgemm3mEx, cuComplex)
-cublasStatus_t cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k,
-                                   const void *alpha, const void *const a[], cudaDataType atype, int lda,
-                                   const void *const b[], cudaDataType btype, int ldb, const void *beta,
-                                   void *const c[], cudaDataType ctype, int ldc, int count,
-                                   cublasComputeType_t compute, cublasGemmAlgo_t algo) {
-    return product(h, "GemmBatchedEx",
-                   (struct product){SHAPE, VALUES, TYPES, .compute = compute, .count = count, .pointers = 1});
-}
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,
-                                          int k, const void *alpha, const void *a, cudaDataType atype, int lda,
-                                          long long stridea, const void *b, cudaDataType btype, int ldb,
-                                          long long strideb, const void *beta, void *c, cudaDataType ctype, int ldc,
-                                          long long stridec, int count, cublasComputeType_t compute,
-                                          cublasGemmAlgo_t algo) {
-    return product(h, "GemmStridedBatchedEx",
-                   (struct product){SHAPE, VALUES, TYPES, .compute = compute, .count = count, .stridea = stridea,
-                                    .strideb = strideb, .stridec = stridec});
-}
+#include "banksim_cublas_products.h"
 
 /* Groups of products, whose arrays lie in host memory. Those of pointers lie on the device, one group behind the other. */
 cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[],
@@ -269,7 +206,7 @@ cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperatio
     for (int g = 0; g < groups; first += counts[g++]) {
         struct product one = {opa[g], opb[g], m[g], n[g], k[g], lda[g], ldb[g], ldc[g], counts[g],
                               (const char *)alpha + g * size, (const char *)beta + g * size, a + first, b + first,
-                              (void *)(c + first), TYPES, .compute = compute, .pointers = 1};
+                              (void *)(c + first), .atype = atype, .btype = btype, .ctype = ctype, .compute = compute, .pointers = 1};
         cublasStatus_t failed = product(h, "GemmGroupedBatchedEx", one);
         if (failed) return failed;
     }
