@@ -21,6 +21,7 @@ from hypothesis import settings
 
 from banksim.system.processes import cores
 from helpers import goldens
+from helpers.places import TESTS
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("deep", deadline=None, max_examples=5000)
@@ -100,6 +101,13 @@ def by_nvrtc() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tools, "host_compiler", lambda: None)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_by_room(request: pytest.FixtureRequest) -> None:
+    """In rooms that execute machine code and do not ask which compiler made it, by NVRTC."""
+    if request.path.relative_to(TESTS).parts[0] in ("advise", "classes", "machine", "timing"):
+        request.getfixturevalue("by_nvrtc")
 
 
 @pytest.fixture

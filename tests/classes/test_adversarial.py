@@ -10,7 +10,7 @@ from banksim.errors import Fault
 from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc", "by_classes")
+pytestmark = pytest.mark.usefixtures("by_classes")
 
 HEAD = """
 __constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};

@@ -21,7 +21,7 @@ from helpers.both_ways import arguments, both, each_alone, source
 from helpers.places import KERNELS, written_to
 from helpers.random_kernels import source as random_source
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc", "by_classes")
+pytestmark = pytest.mark.usefixtures("by_classes")
 
 BODIES = {
     "plain": "s[tid] = 1;",

@@ -11,8 +11,6 @@ from banksim.runs.outcome import Run
 from helpers.both_ways import each_alone, equal
 from helpers.fixtures import Patch
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 #define PRODUCT(NAME, MOVED, TIMES, SWIZZLE) \\
 extern "C" __global__ void NAME(unsigned* out) { \\

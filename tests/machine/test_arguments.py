@@ -24,8 +24,6 @@ from banksim.machine.host_memory import Stretches, copied, extent
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "arguments.cu"
 f4 = np.float32
 

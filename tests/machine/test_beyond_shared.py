@@ -23,10 +23,10 @@ GIVEN = 1152
 """Bytes of a block with `OWN` bytes of its own, those that are reserved included."""
 SOURCE = """
 #define OF(kind) \\
-    if (which == __COUNTER__) { unsigned r = 0, b = 0, c = 0, d = 0; kind; out[threadIdx.x] = r ^ b ^ c ^ d; }
+    if (which == number++) { unsigned r = 0, b = 0, c = 0, d = 0; kind; out[threadIdx.x] = r ^ b ^ c ^ d; }
 extern "C" __global__ void touch(unsigned *out, const unsigned *in, int which, unsigned at, unsigned long long add) {
     extern __shared__ __align__(16) unsigned own[];
-    unsigned long long generic;
+    unsigned long long generic; int number = 0;
     asm volatile("{ .reg .u64 t; mov.u64 t, 0; cvta.shared.u64 %0, t; }" : "=l"(generic));
     generic += at;
     OF(asm volatile("ld.shared.u8 %0, [%1];" : "=r"(r) : "r"(at) : "memory"))

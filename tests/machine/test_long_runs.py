@@ -21,7 +21,7 @@ from banksim.system import progress
 from helpers.fixtures import Patch, Said
 from helpers.known_sources import kept, list_ahead
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc", "listed")
+pytestmark = pytest.mark.usefixtures("listed")
 
 STATEMENTS = 300
 LONG = "\n".join(

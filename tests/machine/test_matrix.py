@@ -23,8 +23,6 @@ from helpers import numba_kernels
 from helpers.operations import joined, parts, signed
 from helpers.places import KERNELS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 COMPILED_BY_LLVM = {"sm_75", "sm_120"}
 """Compiling a kernel for the LLVM engine takes longer than the NumPy engine takes for these launches."""
 RUNS = [

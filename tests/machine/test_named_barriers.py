@@ -10,8 +10,6 @@ from banksim.errors import Fault
 from helpers.operations import ENGINES
 from helpers.places import written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 extern "C" __global__ void meet(int *out, unsigned first, unsigned second, unsigned threads) {
     unsigned number = threadIdx.x / 32 ? second : first;

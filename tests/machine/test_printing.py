@@ -20,8 +20,6 @@ from banksim.machine.printing import lines, parsed, printed
 from helpers.commands import refused
 from helpers.places import written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = r"""
 #include <cstdio>
 __global__ void sizes(int w) {

@@ -16,8 +16,6 @@ from banksim.machine.operations import OPERATIONS
 from banksim.runs.resolve import numba_kernel
 from helpers.places import KERNELS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 REFUSED = KERNELS / "refused.cu"
 
 

@@ -17,8 +17,6 @@ from helpers.commands import out_of
 from helpers.operations import ENGINES
 from helpers.places import KERNELS, loaded
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "services.cu"
 TEXT = np.frombuffer(b"a string\0", np.uint8).copy()
 PRINTED = """\

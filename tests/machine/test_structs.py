@@ -17,8 +17,6 @@ from banksim.machine.host_memory import copied
 from helpers.commands import err_of, one_line
 from helpers.fixtures import source_file
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 struct Slice { int *data; short first; };
 struct View { float *data; int n; float scale; double bias; short steps[3]; Slice rest; };

@@ -17,9 +17,6 @@ from helpers import assembler
 from helpers.operations import ENGINES
 from helpers.places import KERNELS, loaded
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
-
 kernels = partial(loaded, KERNELS / "tensor_copies.cu")
 
 

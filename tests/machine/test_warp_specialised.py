@@ -10,8 +10,6 @@ import banksim
 from helpers.operations import ENGINES
 from helpers.places import KERNELS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "warp_specialised.cu"
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import banksim
 from helpers import recordings
@@ -24,8 +23,6 @@ def test_results_and_counts_are_an_h200s(engine: str) -> None:
         [site] = [s for s in run.conflicts.sites if s.op in ("exch", "cas")]
         assert (site.op, site.width, site.transactions) == (("exch", "cas")[how], 16, recorded["transactions"][n])
 
-
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
 EXCHANGES = """
 extern "C" __global__ void pass(ulonglong2 *one, ulonglong2 *out) {

@@ -17,8 +17,6 @@ from banksim.kernels.kernel import Kernel
 from helpers.places import KERNELS, TESTS, loaded
 from helpers.recordings import arrays
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 
 @cache
 def kernel(name: str) -> Any:

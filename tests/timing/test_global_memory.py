@@ -14,8 +14,6 @@ from banksim.timing.whole_grid import estimate
 from helpers.fixtures import source_file
 from helpers.places import DATA, loaded
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 WORDS = {"l1": 1 << 13, "l2": 1 << 22}
 """Over how many words a kernel goes."""
 

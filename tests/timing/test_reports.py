@@ -16,8 +16,6 @@ from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Said, source_file
 from helpers.places import PROGRAMS
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 extern "C" __global__ void turn(float *out, const float *in, int rounds) {
     __shared__ float tile[32][32 + PAD];

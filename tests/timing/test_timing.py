@@ -20,8 +20,6 @@ from helpers.known_sources import kept, list_ahead
 from helpers.processes import until
 from helpers.timing_streams import COUNT, KINDS, WARPS, block_error, line, lines, streams
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SEVERAL = 3
 """Blocks of each class that CI simulates: the first, the middle and the last."""
 

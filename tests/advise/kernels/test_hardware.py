@@ -23,8 +23,6 @@ from banksim.runs.run import run_with, with_time
 from helpers.places import EXAMPLES, KERNELS
 from helpers.recordings import arrays, text
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 VARIANTS: list[dict[str, Any]] = text("cures")["variants"]
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 DURATION = "gpu__time_duration.sum"

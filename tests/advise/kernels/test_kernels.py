@@ -30,8 +30,6 @@ from helpers.commands import out_of, refused
 from helpers.fixtures import Patch, Said
 from helpers.places import EXAMPLES, KERNELS, written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 CURES = KERNELS / "cures.cu"
 MATRICES = ["--arg", "float32[32,32]", "--arg", "float32[32,32]=random"]
 LAUNCH = ["--block", "32,32", *MATRICES]

@@ -15,8 +15,6 @@ from banksim.architectures.bank_rules import architecture
 from banksim.classes.needed import heeds_data
 from helpers.places import written_to
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 extern "C" __global__ void transpose(float* out, const float* in, int rows, int columns) {
     __shared__ float tile[32][32];

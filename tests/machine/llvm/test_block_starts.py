@@ -9,8 +9,6 @@ import banksim
 from banksim.kernels.load import Module
 from banksim.machine.llvm.translate import translate
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 __global__ void add(float *out, const float *in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

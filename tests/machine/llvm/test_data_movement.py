@@ -9,8 +9,6 @@ import banksim
 from banksim.errors import Fault
 from banksim.kernels.kernel import Kernel
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 extern "C" __global__ void moved(int* from_shared, int* from_global, int4* wide, const int* words, const int* index,
                                  const unsigned* masks) {

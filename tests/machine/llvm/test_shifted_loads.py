@@ -12,8 +12,6 @@ from banksim.kernels.kernel import Kernel
 from banksim.machine.llvm import compile
 from helpers.fixtures import Patch
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 SOURCE = """
 #define WORD(n) asm volatile("ld.shared.u32 %0, [%1+" #n "];" : "=r"(x) : "r"(at)); sum = sum * 5 + x;
 #define PAIR(n) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2+" #n "];" : "=r"(x), "=r"(y) : "r"(wide)); \\

@@ -13,8 +13,6 @@ from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel
 from helpers.expressions import COUNT, ROWS, TYPES, Row, Tree, expression, operand_values, source, tree_type
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 ENGINES = ("numpy", "llvm")
 IN_ONE_KERNEL = 40
 

@@ -24,8 +24,6 @@ from banksim.machine.launch import constants_written, prepare
 from banksim.machine.launch_constants import REFUSED, SIZES, written
 from banksim.machine.llvm.translate import translate
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 GRID, BLOCK, STATIC, DYNAMIC = (4, 3, 2), (48, 1, 1), 40, 100
 BLOCKS, THREADS = 4 * 3 * 2, 48
 Expected = Callable[[int, int], int]

@@ -20,8 +20,6 @@ from helpers.operations import ENGINES
 from helpers.places import KERNELS
 from helpers.texture_model import BORDER, CLAMP, Texture
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 OTHER_ARCHITECTURES = pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_100", "sm_120"])
 Array = npt.NDArray[Any]
 Given = list["Texture"] | Texture | Array | int

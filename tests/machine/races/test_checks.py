@@ -18,8 +18,6 @@ from helpers.places import EXAMPLES, SARIF_SCHEMA, loaded, written_to
 from helpers.planted_races import MARKED, PLANTED, PROGRAM, kernel_command, numbers
 from helpers.recordings import text
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 
 def found(kernel, grid, block, *args, check="races", **options):
     return banksim.run(kernel, grid, block, args, check=check, **options).findings

@@ -12,8 +12,6 @@ from banksim.machine.races.findings import Race
 from helpers.places import KERNELS, TRITON, loaded
 from helpers.planted_races import marked
 
-pytestmark = pytest.mark.usefixtures("by_nvrtc")
-
 FILE = KERNELS / "proxies.cu"
 MARKED = marked(FILE, r"KERNEL\((\w+)\)")
 
