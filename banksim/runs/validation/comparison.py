@@ -38,18 +38,15 @@ def predicted(run: Run) -> Predicted:
     transactions: Counter[int] = Counter()
     ideal: Counter[int] = Counter()
     by_kind: Counter[str] = Counter()
-    wide, uncounted = set(), set()
+    apart: dict[str, set[int]] = {why: set() for why in ("unknown", "remote", "wide", "")}
     for site in run.conflicts.sites:
         offset = site.offset or 0
-        if is_wide(site.op, site.width):
-            wide.add(offset)
-        if not isinstance(site.transactions, int) or site.ideal is None:
-            uncounted.add(offset)
-            continue
-        if site.op in REMOTE.values():  # the page counts none of them, and a counter of their own does
+        why = not_told(site.op, site.width, site.transactions)
+        apart[why].add(offset)
+        if why == "remote" or not isinstance(site.transactions, int):
             continue
         transactions[offset] += site.transactions
-        ideal[offset] += site.ideal
+        ideal[offset] += site.ideal or 0
         if counter := counter_of(site.op):
             by_kind[counter] += site.transactions
     rows = {
@@ -71,15 +68,21 @@ def predicted(run: Run) -> Predicted:
         rows=rows,
         code=tuple(i.opcode for i in code),
         sites={i.pc: i.site for i in code},
-        wide=frozenset(wide),
-        uncounted=frozenset(uncounted),
+        wide=frozenset(apart["wide"]),
+        uncounted=frozenset(apart["unknown"]),
         by_kind=by_kind,
     )
 
 
-def is_wide(op: str, width: int) -> bool:
-    """Whether the source page may have another count: it does not know how pairs of 8- and 16-byte loads merge."""
-    return op == "ld" and width > 4
+def not_told(op: str, width: int, transactions: object) -> str:
+    """What keeps an access from being compared with the source page: that its cost is `unknown`; that it is `remote`,
+    of which the page counts none, as a counter of their own does; or that it is `wide`, since the page does not know
+    how pairs of 8- and 16-byte loads merge, and may have another count. "" for all others."""
+    if not isinstance(transactions, int):
+        return "unknown"
+    if op in REMOTE.values():
+        return "remote"
+    return "wide" if op == "ld" and width > 4 else ""
 
 
 def counter_of(op: str) -> str | None:

@@ -9,8 +9,7 @@ from typing import Any
 from banksim.banks.comparison import Line, lines_of
 from banksim.errors import InputError
 from banksim.kernels import demangling
-from banksim.requests.kinds import REMOTE
-from banksim.runs.validation.comparison import is_wide
+from banksim.runs.validation.comparison import not_told
 from banksim.runs.validation.profiler import Unavailable, read
 
 
@@ -42,15 +41,18 @@ class NotCompared:
     def holds(self, site: Site, count: int, unknown: Set[int]) -> bool:
         """Whether an instruction with such a count on the page is one of these; then it is counted here, but for
         those in `unknown`."""
+        why = reason(site)
         if site["offset"] in unknown:
             return True
-        if site["op"] in REMOTE.values():
-            self.remote += 1
-        elif is_wide(site["op"], site["width"]) and count != site["transactions"]:
-            self.wide += 1
-        else:
+        if why == "wide" and count == site["transactions"]:
             return False
-        return True
+        self.remote += why == "remote"
+        self.wide += why == "wide"
+        return bool(why)
+
+
+def reason(site: Site) -> str:
+    return not_told(site["op"], site["width"], site["transactions"])
 
 
 Lines = dict[str, list[Line]]
@@ -103,11 +105,7 @@ def transactions(page: str, path: str, launches: int) -> dict[str, Counter[int]]
 def unknown_costs(sites: Iterable[Site]) -> set[int]:
     """The offsets of instructions with accesses of unknown cost. Others of the same instruction may be known, as those
     of a copy that reads one run of bytes in most warps; the page has one count for all."""
-    return {
-        site["offset"]
-        for site in sites
-        if site["op"] not in REMOTE.values() and (site["ideal"] is None or not isinstance(site["transactions"], int))
-    }
+    return {site["offset"] for site in sites if reason(site) == "unknown"}
 
 
 def with_count(site: Site, count: int) -> Site:
