@@ -19,7 +19,7 @@ arguments.py     what a kernel of Numba is called with, as the machine takes it
 
 executable.py    what there is to run: compiles CUDA C++, refuses what cannot run
 standins.py      compiles cuda/: C sources of stand-ins for libcuda.so.1 and libcudart.so.13
-passed_on.py     functions of the runtime that only call the driver's: generated, like those that are missing
+passed_on.py     functions that only call others, wait, or do nothing: generated, like those that are missing
 cublas_names.py  the names of cuBLAS's functions, and the headers made of them
 served.py        runs the program, whose processes find the stand-ins and connect to banksim
 shared.py        what all its processes share

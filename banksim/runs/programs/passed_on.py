@@ -44,6 +44,19 @@ PASSED_ON = {f"cuda{name}": f"cu{name}" for name in SAME_NAME.split()} | {
     "cudaMallocManaged": "cuMemAllocManaged",
     "cudaStreamUpdateCaptureDependencies": "cuStreamUpdateCaptureDependencies_v2",
 }
+OF_DRIVER = {
+    "cuKernelGetName": "cuFuncGetName",
+    "cuKernelGetParamInfo": "cuFuncGetParamInfo",
+    "cuLibraryGetGlobal": "cuModuleGetGlobal",
+    "cuLibraryGetKernel": "cuModuleGetFunction",
+    "cuLibraryGetKernelCount": "cuModuleGetFunctionCount",
+    "cuLibraryGetManaged": "cuModuleGetGlobal",
+    "cuLibraryUnload": "cuModuleUnload",
+    "cuMemcpy2DUnaligned": "cuMemcpy2D",
+    "cuMipmappedArrayDestroy": "cuArrayDestroy",
+    "cuSurfObjectGetResourceDesc": "cuTexObjectGetResourceDesc",
+}
+"""Functions of the driver that are others here: kernels are functions, libraries modules, mipmapped arrays arrays."""
 WAITING = """
 cudaMemcpy cudaMemcpy2D cudaMemcpy2DFromArray cudaMemcpy2DToArray cudaMemcpy3D cudaMemcpyFromArray cudaMemcpyFromSymbol
 cudaMemcpyPeer cudaMemcpyToArray cudaMemcpyToSymbol
@@ -77,7 +90,8 @@ def of_runtime(header: str) -> str:
 def of_driver(header: str) -> str:
     """C code of the driver's functions, from the text of cuda.h, in which their older forms come last."""
     found = dict(reversed(PROTOTYPE.findall(header)))
-    return written("connection.h", "CUresult", found, plain(found, "return banksim_wait()"))
+    bodies = {name: f"return {other}({arguments(found[name])})" for name, other in OF_DRIVER.items()}
+    return written("connection.h", "CUresult", found, plain(found, "return banksim_wait()") | bodies)
 
 
 def plain(parameters: dict[str, str], wait: str) -> dict[str, str]:
@@ -95,6 +109,9 @@ def written(included: str, result: str, parameters: dict[str, str], bodies: dict
 
 
 def arguments(parameters: str) -> str:
-    """What passes the parameters of a prototype on. C takes a `void *` for a pointer of any type."""
+    """What passes the parameters of a prototype on. C takes a `void *` for a pointer and a handle of any type."""
     each = [one.strip() for one in parameters.split(",") if one.strip() != "void"]
-    return ", ".join(("(void *)" if "*" in one else "") + re.findall(r"\w+", one)[-1] for one in each)
+    pointers = ("CUkernel", "CUlibrary", "CUmipmappedArray")
+    return ", ".join(
+        ("(void *)" if "*" in one or one.startswith(pointers) else "") + re.findall(r"\w+", one)[-1] for one in each
+    )

@@ -74,7 +74,6 @@ CUresult cuMipmappedArrayGetLevel(CUarray *array, CUmipmappedArray of, unsigned 
     *array = (CUarray)of;
     return CUDA_SUCCESS;
 }
-CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) { return cuArrayDestroy((CUarray)array); }
 
 /* ---- copies of bytes in a row */
 static CUdeviceptr at(CUarray array, size_t offset) { return array ? array->start + offset : 0; }

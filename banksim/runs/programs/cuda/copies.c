@@ -125,7 +125,6 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
                          .WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = 1};
     return cuMemcpy3DAsync(&box, stream);
 }
-CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 
 /* ---- fills */
 struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`: of a value */

@@ -204,25 +204,11 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
                                unsigned library_count) {
     return cuModuleLoad((CUmodule *)library, path);
 }
-CUresult cuLibraryUnload(CUlibrary library) { return cuModuleUnload((CUmodule)library); }
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) { GIVE(module, (CUmodule)library); }
-CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
-    return cuModuleGetFunction((CUfunction *)kernel, (CUmodule)library, name);
-}
-CUresult cuLibraryGetGlobal(CUdeviceptr *start, size_t *size, CUlibrary library, const char *name) {
-    return cuModuleGetGlobal(start, size, (CUmodule)library, name);
-}
-CUresult cuLibraryGetManaged(CUdeviceptr *start, size_t *size, CUlibrary library, const char *name) {
-    return cuModuleGetGlobal(start, size, (CUmodule)library, name);
-}
-CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library) {
-    return cuModuleGetFunctionCount(count, (CUmodule)library);
-}
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) { GIVE(function, (CUfunction)kernel); }
 
 /* ---- functions */
 CUresult cuFuncGetName(const char **name, CUfunction f) { GIVE(name, f->name); }
-CUresult cuKernelGetName(const char **name, CUkernel kernel) { return cuFuncGetName(name, (CUfunction)kernel); }
 CUresult cuFuncGetModule(CUmodule *module, CUfunction f) { GIVE(module, f->module); }
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f) { GIVE(state, CU_FUNCTION_LOADING_STATE_LOADED); }
 CUresult cuFuncGetParamInfo(CUfunction f, size_t number, size_t *offset, size_t *size) {
@@ -230,9 +216,6 @@ CUresult cuFuncGetParamInfo(CUfunction f, size_t number, size_t *offset, size_t 
     *offset = f->offset[number];
     if (size) *size = f->size[number];
     return CUDA_SUCCESS;
-}
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t number, size_t *offset, size_t *size) {
-    return cuFuncGetParamInfo((CUfunction)kernel, number, offset, size);
 }
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f) {
     if (!f) return CUDA_ERROR_INVALID_HANDLE;

@@ -141,6 +141,3 @@ CUresult cuSurfObjectCreate(CUsurfObject *made, const CUDA_RESOURCE_DESC *resour
     return make(made, resource, NULL);
 }
 CUresult cuSurfObjectDestroy(CUsurfObject object) { return destroy(object); }
-CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUsurfObject object) {
-    return cuTexObjectGetResourceDesc(resource, object);
-}
