@@ -4,6 +4,7 @@ import functools
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def kernels(recorder: str) -> Mapping[str, Kernel]:
 @functools.cache
 def clocked(file: str) -> tuple[dict[str, np.ndarray], Mapping[str, Kernel]]:
     """The arrays of a file of tests/data, clocks among them, and the machine code that ran, which it holds as well."""
+    decode_a_share()
     with np.load(DATA / f"{file}.npz") as stored:
         found = dict(stored)
     return found, decode(found["cubin"].tobytes())
@@ -64,4 +66,13 @@ def decode_a_share() -> None:
     """Where tests run side by side, each process decodes its share of the code for all, with one start of nvdisasm."""
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         share = slice(int(worker[2:]), None, int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
-        decode_ahead(file.read_bytes() for file in sorted(DATA.rglob("*.cubin"))[share])
+        files = [*DATA.rglob("*.cubin"), *DATA.rglob("*.npz")]
+        decode_ahead(filter(None, map(code, sorted(files)[share])))
+
+
+def code(file: Path) -> bytes:
+    """The machine code that a file is or, beside arrays, holds."""
+    if file.suffix == ".cubin":
+        return file.read_bytes()
+    with np.load(file) as stored:
+        return stored["cubin"].tobytes() if "cubin" in stored else b""

@@ -6,32 +6,44 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from helpers.recordings import clocked
+
+TAKEN = [
+    ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
+    ("first_mixed", 12), ("first_two", 12), ("first_third", 8), ("u_lop3_u", 8), ("l_lop3_u", 8), ("l_mov_u", 8),
+    ("fresh_uni_0", 8), ("carry_3", 8), ("old_3", 8),
+]  # fmt: skip
+
+
+def code(name: str) -> bytes:
+    """The kernel that ran. The loop's body was written into one kernel's code."""
+    arrays, _ = clocked("timing/h200_uniform")
+    cubin, begin = bytearray(arrays["cubin"].tobytes()), int(arrays["begin"])
+    body = arrays["bodies"][arrays["names"].tolist().index(name)].tobytes()
+    cubin[begin : begin + len(body)] = body
+    return bytes(cubin)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded() -> None:
+    """The kernels of all tests, with one start of nvdisasm."""
+    decode_ahead(code(name) for name, _ in TAKEN)
 
 
 @cache
 def taken(name: str, warps: int) -> tuple[int, int]:
-    """Cycles of so many warps, simulated and measured. The loop's body was written into one kernel's code."""
+    """Cycles of so many warps, simulated and measured."""
     arrays, _ = clocked("timing/h200_uniform")
-    n = arrays["names"].tolist().index(name)
-    code, begin, body = bytearray(arrays["cubin"].tobytes()), int(arrays["begin"]), arrays["bodies"][n].tobytes()
-    code[begin : begin + len(body)] = body
     clocks, out = np.zeros((32, 2), np.uint32), np.zeros(1024, np.uint32)
     given = [clocks, out, *map(np.uint32, (8, 1, 2, 3, 4))]
-    banksim.run(decode(bytes(code))["uniform6"], 1, 32 * warps, given, timing=True)
+    banksim.run(decode(code(name))["uniform6"], 1, 32 * warps, given, timing=True)
     rows = {(row[0], row[1]): row[2] for row in arrays["cycles"].tolist()}
+    n = arrays["names"].tolist().index(name)
     return int(clocks[:warps, 1].max() - clocks[:warps, 0].min()), rows[n, warps]
 
 
-@pytest.mark.parametrize(
-    ("name", "warps"),
-    [
-        ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
-        ("first_mixed", 12), ("first_two", 12), ("first_third", 8), ("u_lop3_u", 8), ("l_lop3_u", 8), ("l_mov_u", 8),
-        ("fresh_uni_0", 8), ("carry_3", 8), ("old_3", 8),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "warps"), TAKEN)
 def test_they_take_what_they_took(name: str, warps: int) -> None:
     simulated, measured = taken(name, warps)
     assert simulated == pytest.approx(measured, rel=0.025)
