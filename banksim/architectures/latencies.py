@@ -28,6 +28,7 @@ ASSUMED = "assumed: nobody has shown it"
 BEHIND = "copies, mbarriers and products of warp groups on one H100: tests/data/hardware/timing/asynchronous.npz"
 
 CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/data/hardware/timing/clusters.npz"
+TOGETHER = "cudaOccupancyMaxActiveClusters for clusters of 1 to 16 on one H200; another chip may have other groups"
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
@@ -167,8 +168,8 @@ class Figures:
     """… and how many more if all multiprocessors have a block."""
     figures: dict[str, Figure]
     """The fields of `Numbers`, and `l2_farthest`: how many cycles more than `l2` to the farthest multiprocessor."""
-    clusters: dict[int, int]
-    """How many clusters run at once, by their blocks, each of which has a multiprocessor to itself (CLUSTERS)."""
+    together: tuple[int, ...]
+    """Multiprocessors that a cluster can spread over: how many of them lie together, group by group (TOGETHER)."""
     crossing: dict[str, Crossing]
     """By what a request does to another block (CLUSTERS, lanes at one word REMOTE)."""
     slices: tuple[int, int, int]
@@ -182,10 +183,11 @@ class Figures:
         """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
         return self.launch.value + self.spread.value * active / self.multiprocessors
 
-    def at_once(self, cluster: int) -> int:
-        """How many clusters of so many blocks run at once, with one block of each on a multiprocessor. Where that was
-        not measured (assumed): as many as of the next larger ones."""
-        return self.multiprocessors if cluster == 1 else self.clusters[next(n for n in self.clusters if n >= cluster)]
+    def at_once(self, cluster: int, blocks: int = 1) -> int:
+        """How many clusters of so many blocks run at once, where a multiprocessor has room for `blocks`. A group of
+        fewer multiprocessors than a cluster has blocks runs none, and no multiprocessor takes more than 8 blocks of
+        clusters (TOGETHER)."""
+        return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
@@ -233,7 +235,7 @@ H200 = Figures(
             near=160,
         ),
     },
-    clusters={2: 66, 4: 30, 8: 15, 16: 7},
+    together=(18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2),
     crossing={
         "load": Crossing(150, 0, 0, 38, 30, 22),
         "store": Crossing(150, 0, 160, 0, 94, 28),

@@ -75,7 +75,8 @@ class LoadedModule:
         threads = min(kernel.max_threads, device.threads_per_block(kernel.registers))
         shared = max(kernel.shared_bytes - kernel.shared_base, 0)
         numbers = [kernel.registers, shared, kernel.local_bytes, constant, threads, kernel.max_threads]
-        numbers += any(i.name == "SERVICE" for i in instructions(kernel)), len(kernel.parameters)
+        numbers += any(i.name == "SERVICE" for i in instructions(kernel)), *(kernel.required_cluster or (0, 0, 0))
+        numbers.append(len(kernel.parameters))
         numbers += [number for one in kernel.parameters for number in (one.offset, one.size)]
         return " ".join(str(int(number)) for number in numbers)
 

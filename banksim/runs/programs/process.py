@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from banksim.architectures.latencies import FIGURES
 from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
@@ -195,11 +196,16 @@ class Process:
         return str(device.memory()[1]).encode()
 
     def blocks(self, content: bytes) -> bytes:
-        threads, registers, shared = struct.unpack("<3Q", content)
+        """How many blocks a multiprocessor holds, or how many clusters of so many blocks the device."""
+        threads, registers, shared, cluster = struct.unpack("<4Q", content)
+        arch = self.program.launches.code
         try:
-            return str(occupancy(self.program.launches.code, threads, registers, shared).blocks).encode()
+            blocks = occupancy(arch, threads, registers, shared).blocks
         except InputError:  # no multiprocessor holds such a block
-            return b"0"
+            blocks = 0
+        if cluster and arch not in FIGURES:
+            raise UnsupportedError(f"how many clusters run at once on {arch} is not known")
+        return str(FIGURES[arch].at_once(cluster, blocks) if cluster else blocks).encode()
 
     def clock(self, _: bytes) -> bytes:
         now = self.program.launches.clock

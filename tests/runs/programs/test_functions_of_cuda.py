@@ -55,3 +55,20 @@ def test_memory_that_is_not_mapped_or_of_another_process_is_refused(
     assert status == 2
     assert re.fullmatch(out, said.out, re.DOTALL)
     assert re.fullmatch(complaint, said.err, re.DOTALL)
+
+
+def test_rarer_calls_answer_as_an_h200_did(tmp_path: Path, capfd: Said) -> None:
+    status, _ = reported(tmp_path, "--nvcc=-lcuda", PROGRAMS / "cuda" / "rarer_calls.cu")
+    refused = "banksim: a stream that waits for a value which is not there yet: not provided: "
+    assert (status, capfd.readouterr()) == (2, ("done\n", f"{refused}it returned cudaErrorNotSupported\n"))
+
+
+def test_how_many_clusters_run_at_once_is_not_known_of_other_gpus(tmp_path: Path, capfd: Said) -> None:
+    source = tmp_path / "clusters.cu"
+    source.write_text(
+        "__global__ void __cluster_dims__(2, 1, 1) k() {}\n"
+        "int main() { cudaLaunchConfig_t c = {}; c.gridDim = c.blockDim = 32; int n;"
+        " return cudaOccupancyMaxActiveClusters(&n, k, &c) - cudaErrorNotSupported; }\n"
+    )
+    assert reported(tmp_path, "--arch", "sm_100", source)[0] == 2
+    assert capfd.readouterr().err == "banksim: how many clusters run at once on sm_100 is not known\n"

@@ -207,6 +207,7 @@ __attribute__((destructor)) static void collect_at_end(void) {
 CUresult banksim_wait(void) {
     banksim_collect();
     banksim_flush();
+    banksim_trim_pools();
     CUresult fault = banksim_fault ? banksim_fault : banksim_pending;
     banksim_fault = fault;
     if (banksim_faults_pass) banksim_fault = banksim_pending = CUDA_SUCCESS;

@@ -53,6 +53,9 @@ CUresult banksim_wait(void); /* ends a call that waits for the device: prints wh
         return CUDA_SUCCESS; \
     } while (0)
 
+/* ---- pools.c */
+void banksim_trim_pools(void);
+
 /* ---- output.c */
 void banksim_print(const char *text, size_t size);
 void banksim_flush(void); /* writes what kernels printed to standard output, as CUDA does at every synchronization */
@@ -71,6 +74,7 @@ struct memory { /* one allocation */
     void *host; /* registered memory: where the program has it */
     unsigned flags;
     struct memory *head; /* of an allocation with several slots: in all but the first, the first */
+    CUmemoryPool pool; /* that it is of, or NULL */
     bool of_graph; /* a node of a graph allocates it: it stays, also when it is freed */
 };
 void banksim_forget_memory(void);
@@ -93,6 +97,7 @@ struct CUfunc_st {
     struct CUmod_st *module;
     int registers, shared, local, constant, threads, bound, parameters;
     int large_clusters; /* whether a cluster may have more than 8 blocks */
+    unsigned cluster[3]; /* that it is compiled for; 0: for none */
     int prints;  /* whether it asks for services of the driver, such as printf */
     int dynamic; /* most bytes of dynamic shared memory of a launch */
     int *offset, *size;

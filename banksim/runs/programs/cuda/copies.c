@@ -53,6 +53,17 @@ static CUresult submit_copy(struct copy c, bool to_device, bool from_device, CUs
     return banksim_submit(stream, banksim_perform_copy, &c, sizeof c);
 }
 
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *p) {
+    if (!node || !p || node->perform != banksim_perform_copy) return CUDA_ERROR_INVALID_VALUE;
+    const struct copy *c = node->arguments;
+    *p = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = c->from, .srcPitch = c->from_pitch,
+                         .srcHeight = c->from_pitch ? c->from_layer / c->from_pitch : 0,
+                         .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = c->to, .dstPitch = c->to_pitch,
+                         .dstHeight = c->to_pitch ? c->to_layer / c->to_pitch : 0,
+                         .WidthInBytes = c->width, .Height = c->height, .Depth = c->depth};
+    return CUDA_SUCCESS;
+}
+
 static CUresult line(CUdeviceptr to, bool to_device, CUdeviceptr from, bool from_device, size_t size, CUstream stream) {
     return submit_copy((struct copy){to, from, size, 1, 1}, to_device, from_device, stream);
 }
@@ -126,6 +137,30 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
     return cuMemcpy3DAsync(&box, stream);
 }
 
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size, CUstream s) {
+    return cuMemcpyAsync(to, from, size, s); /* all contexts are of one device */
+}
+
+/* Copies in a batch. Attribute k is of the copies from `starts[k]` on; it tells when a source may be read, which is at
+   once here, and where memory lies. */
+CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *kinds,
+                            size_t *starts, size_t kind_count, CUstream stream) {
+    BEGIN();
+    if (!stream || stream == CU_STREAM_LEGACY) return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureStatus status;
+    CUresult failed = cuStreamIsCapturing(stream, &status);
+    if (!failed && status != CU_STREAM_CAPTURE_STATUS_NONE) failed = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    bool good = to && from && sizes && count && kinds && starts && kind_count && kind_count <= count && !starts[0];
+    for (size_t k = 0; good && k < kind_count; k++)
+        good = kinds[k].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_INVALID &&
+               kinds[k].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY && starts[k] < count &&
+               (!k || starts[k] > starts[k - 1]);
+    for (size_t n = 0; good && n < count; n++) good = to[n] && from[n] && sizes[n];
+    if (!failed && !good) failed = CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; !failed && n < count; n++) failed = cuMemcpyAsync(to[n], from[n], sizes[n], stream);
+    return failed;
+}
+
 /* ---- fills */
 struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`: of a value */
     CUdeviceptr to;
@@ -144,6 +179,12 @@ CUresult banksim_perform_fill(void *arguments) {
             for (size_t x = 0; x < f->width; x++) memcpy(row + x * f->bytes, &f->value, f->bytes);
     }
     return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *p) {
+    if (!node || !p || node->perform != banksim_perform_fill) return CUDA_ERROR_INVALID_VALUE;
+    const struct fill *f = node->arguments;
+    GIVE(p, ((CUDA_MEMSET_NODE_PARAMS){f->to, f->pitch, f->value, f->bytes, f->width, f->height}));
 }
 
 static CUresult submit_fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned bytes, size_t width, size_t height,

@@ -29,11 +29,10 @@ static CUresult launched(const CUDA_KERNEL_NODE_PARAMS *p) {
                           p->sharedMemBytes, NULL, p->kernelParams, p->extra);
 }
 CUresult banksim_filled(const CUDA_MEMSET_NODE_PARAMS *p) {
-    size_t pitch = p->height > 1 ? p->pitch : p->width * p->elementSize;
     switch (p->elementSize) {
-    case 1: return cuMemsetD2D8Async(p->dst, pitch, p->value, p->width, p->height, NULL);
-    case 2: return cuMemsetD2D16Async(p->dst, pitch, p->value, p->width, p->height, NULL);
-    case 4: return cuMemsetD2D32Async(p->dst, pitch, p->value, p->width, p->height, NULL);
+    case 1: return cuMemsetD2D8Async(p->dst, p->pitch, p->value, p->width, p->height, NULL);
+    case 2: return cuMemsetD2D16Async(p->dst, p->pitch, p->value, p->width, p->height, NULL);
+    case 4: return cuMemsetD2D32Async(p->dst, p->pitch, p->value, p->width, p->height, NULL);
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -61,28 +60,48 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
 }
 
 static CUresult perform_child(void *arguments) { return submit_nodes(*(CUgraph *)arguments, NULL); }
-CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                                  CUgraph child) {
+static CUresult child_of(CUgraph child) {
     CUgraph copy;
     CUresult failed = cuGraphClone(&copy, child);
-    if (failed) return failed;
-    MAKE(banksim_submit(NULL, perform_child, &copy, sizeof copy));
+    return failed ? failed : banksim_submit(NULL, perform_child, &copy, sizeof copy);
+}
+CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+                                  CUgraph child) {
+    MAKE(child_of(child));
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *child) {
     if (!node || node->perform != perform_child) return CUDA_ERROR_INVALID_VALUE;
     *child = *(CUgraph *)node->arguments;
     return CUDA_SUCCESS;
 }
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec made, CUgraphNode node, CUgraph child) {
+    CUgraphNode own = banksim_node_of(made, node);
+    if (!own || own->perform != perform_child) return CUDA_ERROR_INVALID_VALUE;
+    return cuGraphExecUpdate(*(CUgraphExec *)own->arguments, child, NULL) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
 static CUresult perform_record(void *arguments) { return cuEventRecord(*(CUevent *)arguments, NULL); }
 static CUresult perform_wait(void *arguments) { return CUDA_SUCCESS; }
-CUresult cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                                   CUevent event) {
-    MAKE(banksim_submit(NULL, perform_record, &event, sizeof event));
+static CUresult event_of(banksim_perform perform, CUevent event) {
+    return event ? banksim_submit(NULL, perform, &event, sizeof event) : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                                 CUevent event) {
-    MAKE(banksim_submit(NULL, perform_wait, &event, sizeof event));
-}
+#define OF_EVENTS(KIND, PERFORM)                                                                                     \
+    CUresult cuGraphAddEvent##KIND##Node(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,   \
+                                         CUevent event) {                                                            \
+        MAKE(event_of(PERFORM, event));                                                                              \
+    }                                                                                                                \
+    CUresult cuGraphEvent##KIND##NodeGetEvent(CUgraphNode node, CUevent *event) {                                     \
+        if (!node || node->perform != PERFORM) return CUDA_ERROR_INVALID_VALUE;                                       \
+        GIVE(event, *(CUevent *)node->arguments);                                                                    \
+    }                                                                                                                \
+    CUresult cuGraphEvent##KIND##NodeSetEvent(CUgraphNode node, CUevent event) {                                      \
+        if (!node || !event || node->perform != PERFORM) return CUDA_ERROR_INVALID_VALUE;                             \
+        GIVE((CUevent *)node->arguments, event);                                                                     \
+    }                                                                                                                \
+    CUresult cuGraphExecEvent##KIND##NodeSetEvent(CUgraphExec made, CUgraphNode node, CUevent event) {                \
+        return cuGraphEvent##KIND##NodeSetEvent(banksim_node_of(made, node), event);                                 \
+    }
+OF_EVENTS(Record, perform_record)
+OF_EVENTS(Wait, perform_wait)
 CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
     CUresult failed = cuMemAlloc(&parameters->dptr, parameters->bytesize);
@@ -93,6 +112,15 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphN
 CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
                                CUdeviceptr start) {
     MAKE(banksim_submit(NULL, banksim_perform_release, &start, sizeof start));
+}
+
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
+    if (!node || !parameters || node->perform != banksim_perform_allocation) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(parameters, *(CUDA_MEM_ALLOC_NODE_PARAMS *)node->arguments);
+}
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *start) {
+    if (!node || !start || node->perform != banksim_perform_release) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(start, *(CUdeviceptr *)node->arguments);
 }
 
 /* ---- conditional nodes
@@ -165,35 +193,42 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
     return failed ? failed : submit_nodes((CUgraph)made, stream);
 }
 
+/* What a node of these parameters does, given to the graph that this thread records. */
+static CUresult described(const CUgraphNodeParams *p) {
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return launched(&(CUDA_KERNEL_NODE_PARAMS){
+            p->kernel.func,         p->kernel.gridDimX, p->kernel.gridDimY, p->kernel.gridDimZ,
+            p->kernel.blockDimX,    p->kernel.blockDimY, p->kernel.blockDimZ, p->kernel.sharedMemBytes,
+            p->kernel.kernelParams, p->kernel.extra,    p->kernel.kern,     p->kernel.ctx});
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return cuMemcpy3DAsync(&p->memcpy.copyParams, NULL);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return banksim_filled(&(CUDA_MEMSET_NODE_PARAMS){p->memset.dst, p->memset.pitch, p->memset.value,
+                                                         p->memset.elementSize, p->memset.width, p->memset.height});
+    case CU_GRAPH_NODE_TYPE_HOST: return cuLaunchHostFunc(NULL, p->host.fn, p->host.userData);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return child_of(p->graph.graph);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return event_of(perform_record, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return event_of(perform_wait, p->eventWait.event);
+    default: return banksim_missing("a graph's node of this type by cuGraphNodeParams");
+    }
+}
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edges,
                         size_t count, CUgraphNodeParams *p) {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: {
-        CUDA_KERNEL_NODE_PARAMS kernel = {
-            p->kernel.func,         p->kernel.gridDimX,       p->kernel.gridDimY,     p->kernel.gridDimZ,
-            p->kernel.blockDimX,    p->kernel.blockDimY,      p->kernel.blockDimZ,    p->kernel.sharedMemBytes,
-            p->kernel.kernelParams, p->kernel.extra,          p->kernel.kern,         p->kernel.ctx};
-        return cuGraphAddKernelNode(node, graph, before, count, &kernel);
-    }
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return cuGraphAddMemcpyNode(node, graph, before, count, &p->memcpy.copyParams, NULL);
-    case CU_GRAPH_NODE_TYPE_MEMSET: {
-        CUDA_MEMSET_NODE_PARAMS fill = {p->memset.dst,         p->memset.pitch, p->memset.value,
-                                        p->memset.elementSize, p->memset.width, p->memset.height};
-        return cuGraphAddMemsetNode(node, graph, before, count, &fill, NULL);
-    }
-    case CU_GRAPH_NODE_TYPE_HOST: {
-        CUDA_HOST_NODE_PARAMS host = {p->host.fn, p->host.userData};
-        return cuGraphAddHostNode(node, graph, before, count, &host);
-    }
-    case CU_GRAPH_NODE_TYPE_GRAPH: return cuGraphAddChildGraphNode(node, graph, before, count, p->graph.graph);
-    case CU_GRAPH_NODE_TYPE_EMPTY: return cuGraphAddEmptyNode(node, graph, before, count);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return cuGraphAddEventRecordNode(node, graph, before, count, p->eventRecord.event);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cuGraphAddEventWaitNode(node, graph, before, count, p->eventWait.event);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return add_conditional(node, graph, before, count, &p->conditional);
-    default: return banksim_missing("cuGraphAddNode of this type of node");
-    }
+    if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return add_conditional(node, graph, before, count, &p->conditional);
+    MAKE(described(p));
+}
+static bool is_of(CUgraphNode node, const CUgraphNodeParams *p) {
+    CUgraphNodeType type;
+    return node && p && !cuGraphNodeGetType(node, &type) && type == p->type;
+}
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *p) {
+    if (!is_of(node, p)) return CUDA_ERROR_INVALID_VALUE;
+    REPLACE(node, described(p));
+}
+CUresult cuGraphExecNodeSetParams(CUgraphExec made, CUgraphNode node, CUgraphNodeParams *p) {
+    return cuGraphNodeSetParams(banksim_node_of(made, node), p);
 }
 
 /* ---- the kind of a node */

@@ -82,6 +82,8 @@ CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
     recorded = NULL;
     if (!failed && !node) failed = CUDA_ERROR_INVALID_VALUE;
     if (!failed && made->first) {
+        if (node->perform == banksim_perform_launch && made->first->perform == banksim_perform_launch)
+            banksim_keep_attributes(made->first->arguments, node->arguments);
         free(node->arguments);
         node->perform = made->first->perform;
         node->size = made->first->size;
@@ -167,6 +169,7 @@ CUresult cuGraphClone(CUgraph *copy, CUgraph graph) {
         CUgraphNode twin = append(made, node->perform, node->arguments, node->size);
         twin->origin = node;
         twin->disabled = node->disabled;
+        twin->priority = node->priority;
         for (size_t n = 0; n < node->before_count; n++) {
             CUgraphNode before = copy_of(made, node->before[n]);
             depend(twin, &before, 1);
@@ -199,10 +202,16 @@ CUresult cuGraphDestroy(CUgraph graph) {
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned long long flags) {
-    return cuGraphClone((CUgraph *)made, graph);
+    CUresult failed = cuGraphClone((CUgraph *)made, graph);
+    if (!failed) (*(CUgraph *)made)->flags = flags;
+    return failed;
+}
+CUresult cuGraphExecGetFlags(CUgraphExec made, cuuint64_t *flags) {
+    if (!made || !flags) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(flags, ((CUgraph)made)->flags);
 }
 CUresult cuGraphInstantiateWithParams(CUgraphExec *made, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *parameters) {
-    CUresult failed = cuGraphClone((CUgraph *)made, graph);
+    CUresult failed = cuGraphInstantiateWithFlags(made, graph, parameters->flags);
     parameters->result_out = failed ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
     return failed;
 }

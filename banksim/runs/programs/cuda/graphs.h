@@ -16,6 +16,7 @@ struct CUgraphNode_st {
     size_t before_count;
     CUgraphNode origin; /* of a copied node: the node that it is a copy of */
     bool disabled, done;
+    int priority; /* of a kernel: a hint */
     void **parameters; /* of a kernel: pointers to its arguments, for programs that ask for them */
 };
 
@@ -23,6 +24,7 @@ struct CUgraph_st {
     CUgraphNode first, *end; /* `end`: where the next node is put */
     size_t count;
     struct kept *kept; /* objects of the user's that it keeps alive */
+    unsigned long long flags; /* of an executable one: as it was made */
     struct condition *conditions; /* of its conditional nodes; a copy has the same */
 };
 
@@ -49,6 +51,7 @@ CUresult banksim_perform_fill(void *arguments);
 CUresult banksim_perform_callback(void *arguments);
 CUresult banksim_perform_allocation(void *arguments);
 CUresult banksim_perform_release(void *arguments);
+void banksim_keep_attributes(void *launch, const void *before);
 CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *parameters);
 
 #endif

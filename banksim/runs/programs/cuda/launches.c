@@ -44,6 +44,14 @@ CUresult banksim_launch_parameters(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
     return CUDA_SUCCESS;
 }
 
+/* A node keeps its attributes when its parameters are replaced. */
+void banksim_keep_attributes(void *launch, const void *before) {
+    const struct head *old = &((const struct launch *)before)->head;
+    struct head *new = &((struct launch *)launch)->head;
+    new->cooperative = old->cooperative;
+    memcpy(new->cluster, old->cluster, sizeof new->cluster);
+}
+
 static int parameter_bytes(CUfunction f) {
     int end = 0;
     for (int n = 0; n < f->parameters; n++)
@@ -64,16 +72,21 @@ static void read_parameters(CUfunction f, char *to, void **each, void **extra) {
     if (packed) memcpy(to, packed, size < room ? size : room);
 }
 
+static CUresult check_cluster(CUfunction f, const struct head *h) {
+    uint64_t cluster = (uint64_t)h->cluster[0] * h->cluster[1] * h->cluster[2];
+    bool fits = cluster <= (f->large_clusters ? 16 : 8);
+    for (int n = 0; fits && cluster && n < 3; n++) fits = h->grid[n] % h->cluster[n] == 0;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
 static CUresult check_shape(CUfunction f, const struct head *h) {
     const int block_limit[3] = {1024, 1024, 64}, grid_limit[3] = {INT_MAX, 65535, 65535};
     for (int n = 0; n < 3; n++)
         if (!h->grid[n] || !h->block[n] || h->grid[n] > (unsigned)grid_limit[n] ||
             h->block[n] > (unsigned)block_limit[n])
             return CUDA_ERROR_INVALID_VALUE;
-    uint64_t cluster = (uint64_t)h->cluster[0] * h->cluster[1] * h->cluster[2];
-    if (cluster > (f->large_clusters ? 16 : 8)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    for (int n = 0; cluster && n < 3; n++)
-        if (h->grid[n] % h->cluster[n]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    CUresult failed = check_cluster(f, h);
+    if (failed) return failed;
     uint64_t threads = (uint64_t)h->block[0] * h->block[1] * h->block[2];
     if (threads > (uint64_t)f->bound || (int64_t)h->shared > f->dynamic) return CUDA_ERROR_INVALID_VALUE;
     return threads > (uint64_t)f->threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
@@ -119,29 +132,86 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
     return submit(f, head, stream, each, NULL);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **each, void **extra) {
+/* What an attribute of a launch changes of what is executed. Others are hints. */
+static void take_attribute(struct head *head, CUlaunchAttributeID which, const CUlaunchAttributeValue *value) {
+    if (which == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) head->cooperative = value->cooperative != 0;
+    if (which == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+        memcpy(head->cluster, &value->clusterDim, sizeof head->cluster);
+}
+
+static struct head head_of(const CUlaunchConfig *c) {
     struct head head = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
                         .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
                         .shared = c->sharedMemBytes};
-    for (unsigned n = 0; n < c->numAttrs; n++) {
-        const CUlaunchAttributeValue *value = &c->attrs[n].value;
-        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) head.cooperative = value->cooperative != 0;
-        if (c->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-            head.cluster[0] = value->clusterDim.x;
-            head.cluster[1] = value->clusterDim.y;
-            head.cluster[2] = value->clusterDim.z;
-        }
-    }
-    return submit(f, head, c->hStream, each, extra);
+    for (unsigned n = 0; n < c->numAttrs; n++) take_attribute(&head, c->attrs[n].id, &c->attrs[n].value);
+    return head;
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **each, void **extra) {
+    return submit(f, head_of(c), c->hStream, each, extra);
 }
 
-/* ---- occupancy, which banksim computes as NVIDIA's calculator does */
-CUresult banksim_blocks_per_sm(CUfunction f, int threads, size_t dynamic, int *blocks) {
-    uint64_t message[3] = {threads, f->registers, f->shared + dynamic};
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which, const CUkernelNodeAttrValue *value) {
+    if (!node || !value || node->perform != banksim_perform_launch) return CUDA_ERROR_INVALID_VALUE;
+    take_attribute(&((struct launch *)node->arguments)->head, which, value);
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) node->priority = value->priority;
+    return CUDA_SUCCESS;
+}
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which, CUkernelNodeAttrValue *value) {
+    if (!node || !value || node->perform != banksim_perform_launch) return CUDA_ERROR_INVALID_VALUE;
+    const struct head *head = &((struct launch *)node->arguments)->head;
+    switch (which) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = head->cooperative; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = node->priority; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        memcpy(&value->clusterDim, head->cluster, sizeof head->cluster);
+        return CUDA_SUCCESS;
+    default: return banksim_missing("cuGraphKernelNodeGetAttribute of this attribute");
+    }
+}
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+    if (!to || !from || to->perform != banksim_perform_launch || from->perform != banksim_perform_launch)
+        return CUDA_ERROR_INVALID_VALUE;
+    banksim_keep_attributes(to->arguments, from->arguments);
+    to->priority = from->priority;
+    return CUDA_SUCCESS;
+}
+
+/* ---- occupancy, which banksim computes as NVIDIA's calculator does: the blocks of a multiprocessor or, if `cluster` is
+   not 0, the device's clusters of so many blocks */
+static CUresult resident(CUfunction f, uint64_t threads, size_t dynamic, uint64_t cluster, int *count) {
+    uint64_t message[4] = {threads, f->registers, f->shared + dynamic, cluster};
     struct answer answer = banksim_ask('O', message, sizeof message);
-    *blocks = atoi(answer.bytes);
+    *count = atoi(answer.bytes);
     free(answer.bytes);
     return answer.status;
+}
+CUresult banksim_blocks_per_sm(CUfunction f, int threads, size_t dynamic, int *blocks) {
+    return resident(f, threads, dynamic, 0, blocks);
+}
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f, const CUlaunchConfig *c) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (!clusters || !c) return CUDA_ERROR_INVALID_VALUE;
+    struct head head = head_of(c);
+    const unsigned *shape = head.cluster[0] ? head.cluster : f->cluster;
+    CUresult failed = check_cluster(f, &head);
+    if (failed) return failed;
+    uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
+    uint64_t size = (uint64_t)shape[0] * shape[1] * shape[2];
+    if (size) return resident(f, threads, c->sharedMemBytes, size, clusters);
+    GIVE(clusters, 0);
+}
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f, const CUlaunchConfig *c) {
+    BEGIN();
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (!size || !c) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
+    for (*size = f->large_clusters ? 16 : 8; *size > 1; --*size) {
+        int clusters;
+        CUresult failed = resident(f, threads, c->sharedMemBytes, *size, &clusters);
+        if (failed || clusters) return failed;
+    }
+    return CUDA_SUCCESS;
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t dynamic) {

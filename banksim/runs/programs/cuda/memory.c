@@ -178,6 +178,7 @@ CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory
         memory->kind = kind;
         memory->flags = flags;
         memory->host = NULL;
+        memory->pool = NULL;
         memory->live = true;
     }
     pthread_mutex_unlock(&lock);
@@ -323,6 +324,7 @@ CUresult banksim_release(CUdeviceptr start, bool of_host) {
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
+    banksim_leave_pool(memory);
     if (!memory->of_graph && !keep(memory)) banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
@@ -332,7 +334,10 @@ void banksim_forget_memory(void) {
     let_kept_go();
     pthread_mutex_unlock(&settling);
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
-        if (slots[n].live && !slots[n].host) banksim_let_go(&slots[n]);
+        if (slots[n].live && !slots[n].host) {
+            banksim_leave_pool(&slots[n]);
+            banksim_let_go(&slots[n]);
+        }
 }
 
 /* ---- allocation */

@@ -18,6 +18,9 @@ void banksim_announce(const struct memory *memory);
 void banksim_let_go(struct memory *memory);
 CUresult banksim_release(CUdeviceptr start, bool of_host); /* free; `of_host`: what is pinned, else what is not */
 
+/* ---- pools.c */
+void banksim_leave_pool(struct memory *memory); /* when it is freed */
+
 /* ---- host_memory.c */
 struct memory *banksim_registered(const void *host); /* the registered memory around a byte, or NULL */
 

@@ -139,14 +139,15 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) { GIVE(mode, CU_MODUL
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) { GIVE(count, module->kernel_count); }
 
 /* The answer: registers, bytes of shared, local and constant memory, most threads, the same by its launch bounds alone,
-   whether it prints, then offset and size of each parameter. */
+   whether it prints, the cluster that it is compiled for (0 0 0: none); the number of parameters, offset and size of
+   each. */
 static CUfunction read_function(CUmodule module, const char *name, const char *text) {
     CUfunction f = banksim_zeroed(sizeof *f);
     int used = 0, parameter = 0;
     f->module = module;
     f->name = strcpy(banksim_zeroed(strlen(name) + 1), name);
-    sscanf(text, "%d %d %d %d %d %d %d %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads,
-           &f->bound, &f->prints, &f->parameters, &used);
+    sscanf(text, "%d %d %d %d %d %d %d %u %u %u %d%n", &f->registers, &f->shared, &f->local, &f->constant, &f->threads,
+           &f->bound, &f->prints, &f->cluster[0], &f->cluster[1], &f->cluster[2], &f->parameters, &used);
     f->offset = banksim_zeroed((f->parameters + 1) * sizeof(int));
     f->size = banksim_zeroed((f->parameters + 1) * sizeof(int));
     for (text += used; parameter < f->parameters; parameter++, text += used)
@@ -232,6 +233,10 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f
         break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = f->dynamic; break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = f->cluster[0]; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = f->cluster[1]; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = f->cluster[2]; break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = f->large_clusters; break;
     default: *value = 0;
     }
     return CUDA_SUCCESS;

@@ -1,26 +1,69 @@
-/* Memory of pools, in the order of streams: there is one pool, which allocates like cuMemAlloc. While a stream is
-   captured, nodes of its graph do it. */
+/* Memory of pools, in the order of streams. Pools allocate like cuMemAlloc, and count what of them is used. While a
+   stream is captured, nodes of its graph do it. */
 #include "graphs.h"
 #include "memory.h"
 
-#include <string.h>
+#include <pthread.h>
+#include <stdlib.h>
 
-#define POOL ((CUmemoryPool)0x10)
+#define RESERVED_BYTES (32 << 20) /* what a pool reserves at a time, as one H200 does */
+struct CUmemPoolHandle_st {
+    int reuse[3]; /* hints: as they were set */
+    cuuint64_t threshold, reserved, reserved_high, used, used_high, most; /* bytes; `most`: 0 for no limit */
+    struct CUmemPoolHandle_st *next;
+};
+static struct CUmemPoolHandle_st first = {.reuse = {1, 1, 1}};
+static CUmemoryPool pools = &first, current = &first;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool known(CUmemoryPool pool) {
+    CUmemoryPool one = pools;
+    while (one && one != pool) one = one->next;
+    return one != NULL;
+}
+static void use(CUmemoryPool pool, size_t size) {
+    pool->used += size;
+    while (pool->used > pool->reserved) pool->reserved += RESERVED_BYTES;
+    if (pool->used > pool->used_high) pool->used_high = pool->used;
+    if (pool->reserved > pool->reserved_high) pool->reserved_high = pool->reserved;
+}
+/* At a synchronization, a pool that nobody uses and that has reserved more than it may keep gives all of it back. */
+void banksim_trim_pools(void) {
+    for (CUmemoryPool pool = pools; pool; pool = pool->next)
+        if (!pool->used && pool->reserved > pool->threshold) pool->reserved = 0;
+}
+
 /* Memory that a graph allocates is there as soon as its node is made, and stays: the nodes do nothing. */
 CUresult banksim_perform_allocation(void *arguments) { return CUDA_SUCCESS; }
 CUresult banksim_perform_release(void *arguments) { return CUDA_SUCCESS; }
-CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
     BEGIN();
     CUstreamCaptureStatus status;
     CUresult failed = cuStreamIsCapturing(stream, &status);
+    if (!failed && !known(pool)) failed = CUDA_ERROR_INVALID_VALUE;
+    if (!failed && pool->most && pool->used + size > pool->most) failed = CUDA_ERROR_OUT_OF_MEMORY;
     if (!failed) failed = cuMemAlloc(start, size);
-    if (failed || status == CU_STREAM_CAPTURE_STATUS_NONE) return failed;
-    banksim_find(*start)->of_graph = true;
+    if (failed) return failed;
+    struct memory *memory = banksim_find(*start);
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
+        pthread_mutex_lock(&lock);
+        use(memory->pool = pool, size);
+        pthread_mutex_unlock(&lock);
+        return CUDA_SUCCESS;
+    }
+    memory->of_graph = true;
     CUDA_MEM_ALLOC_NODE_PARAMS made = {.bytesize = size, .dptr = *start};
     return banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
 }
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
-    return cuMemAllocAsync(start, size, stream);
+CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
+    return cuMemAllocFromPoolAsync(start, size, current, stream);
+}
+/* Called for all memory that is freed. */
+void banksim_leave_pool(struct memory *memory) {
+    pthread_mutex_lock(&lock);
+    if (memory->pool && known(memory->pool)) memory->pool->used -= memory->size;
+    memory->pool = NULL;
+    pthread_mutex_unlock(&lock);
 }
 CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     BEGIN();
@@ -30,11 +73,93 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) return banksim_release(start, false);
     return banksim_submit(stream, banksim_perform_release, &start, sizeof start); /* a graph's memory stays */
 }
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, POOL); }
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) { GIVE(pool, POOL); }
+/* The pool of a place and a kind of memory. */
+static CUresult pool_of(CUmemoryPool *pool, const CUmemLocation *place, CUmemAllocationType type) {
+    BEGIN();
+    if (!pool || !place || type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (place->type == CU_MEM_LOCATION_TYPE_INVALID || (place->type == CU_MEM_LOCATION_TYPE_DEVICE && place->id))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type == CU_MEM_ALLOCATION_TYPE_MANAGED || place->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return banksim_missing("a memory pool of other memory than the device's");
+    GIVE(pool, &first);
+}
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *place, CUmemAllocationType type) {
+    return pool_of(pool, place, type);
+}
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *place, CUmemAllocationType type) {
+    CUresult failed = pool_of(pool, place, type);
+    return failed ? failed : cuDeviceGetMemPool(pool, 0);
+}
+CUresult cuMemSetMemPool(CUmemLocation *place, CUmemAllocationType type, CUmemoryPool pool) {
+    CUmemoryPool none;
+    CUresult failed = pool_of(&none, place, type);
+    return failed ? failed : cuDeviceSetMemPool(0, pool);
+}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, &first); }
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, current); }
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+    if (device || !known(pool)) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(&current, pool);
+}
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
+    BEGIN();
+    if (!properties) return CUDA_ERROR_INVALID_VALUE;
+    CUresult failed = pool_of(pool, &properties->location, properties->allocType);
+    if (failed) return failed;
+    *pool = banksim_zeroed(sizeof **pool);
+    **pool = (struct CUmemPoolHandle_st){.reuse = {1, 1, 1}, .most = properties->maxSize, .next = pools};
+    GIVE(&pools, *pool);
+}
+/* Its memory stays until it is freed. */
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    if (pool == &first || !known(pool)) return CUDA_ERROR_INVALID_VALUE;
+    CUmemoryPool *place = &pools;
+    pthread_mutex_lock(&lock);
+    while (*place != pool) place = &(*place)->next;
+    *place = pool->next;
+    if (current == pool) current = &first;
+    pthread_mutex_unlock(&lock);
+    free(pool);
+    return CUDA_SUCCESS;
+}
+static cuuint64_t *bytes_of(CUmemoryPool pool, CUmemPool_attribute which) {
+    switch (which) {
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return &pool->threshold;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return &pool->reserved;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return &pool->reserved_high;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return &pool->used;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return &pool->used_high;
+    default: return NULL;
+    }
+}
+static int *hint_of(CUmemoryPool pool, CUmemPool_attribute which) {
+    unsigned number = which - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES;
+    return number < 3 ? &pool->reuse[number] : NULL;
+}
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
-    memset(value, 0, which >= CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? sizeof(cuuint64_t) : sizeof(int));
+    if (!known(pool) || !value) return CUDA_ERROR_INVALID_VALUE;
+    const cuuint64_t *bytes = bytes_of(pool, which);
+    const int *hint = hint_of(pool, which);
+    if (bytes) *(cuuint64_t *)value = *bytes;
+    else if (hint) *(int *)value = *hint;
+    return bytes || hint ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+/* Of the highest values so far, each can be set to 0 only, and is then the current one. */
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
+    if (!known(pool) || !value) return CUDA_ERROR_INVALID_VALUE;
+    int *hint = hint_of(pool, which);
+    if (hint) GIVE(hint, *(int *)value);
+    cuuint64_t bytes = *(cuuint64_t *)value;
+    if (which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) GIVE(&pool->threshold, bytes);
+    if (bytes) return CUDA_ERROR_INVALID_VALUE;
+    if (which == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) GIVE(&pool->reserved_high, pool->reserved);
+    if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH) GIVE(&pool->used_high, pool->used);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) {
+    if (!known(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (!pool->used && pool->reserved > kept) pool->reserved = 0;
     return CUDA_SUCCESS;
 }
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *place) {

@@ -61,30 +61,58 @@ static CUresult filled(const struct cudaMemsetParams *p) {
 }
 NODES(Memset, , filled(fill), const struct cudaMemsetParams *fill)
 
-/* ---- nodes whose parameters are the driver's */
-ADD(MemAllocNode, struct cudaMemAllocNodeParams *parameters) {
-    CUDA_MEM_ALLOC_NODE_PARAMS same = {.bytesize = parameters->bytesize};
-    BEGIN();
-    CUresult failed = cuGraphAddMemAllocNode(node, graph, before, count, &same);
-    parameters->dptr = (void *)same.dptr;
-    return banksim_done(failed);
+/* ---- nodes of any type */
+static struct cudaKernelNodeParams kernel_of(const struct cudaGraphNodeParams *p) {
+    return (struct cudaKernelNodeParams){.func = p->kernel.func,
+                                         .gridDim = p->kernel.gridDim,
+                                         .blockDim = p->kernel.blockDim,
+                                         .sharedMemBytes = p->kernel.sharedMemBytes,
+                                         .kernelParams = p->kernel.kernelParams};
 }
-ADD(MemFreeNode, void *start) { DRIVER(cuGraphAddMemFreeNode(node, graph, before, count, (CUdeviceptr)start)); }
+#define BY_TYPE(KERNEL, MEMCPY, ANY)                                                      \
+    if (!p) return banksim_done(cudaErrorInvalidValue);                                   \
+    struct cudaKernelNodeParams kernel = kernel_of(p);                                    \
+    if (p->type == cudaGraphNodeTypeKernel) return KERNEL;                                \
+    if (p->type == cudaGraphNodeTypeMemcpy) return MEMCPY;                                \
+    DRIVER(ANY)
+#define ANY_NODE (CUgraphNodeParams *)p
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
                              const cudaGraphEdgeData *edges, size_t count, struct cudaGraphNodeParams *p) {
-    if (!p) return banksim_done(cudaErrorInvalidValue);
-    switch (p->type) {
-    case cudaGraphNodeTypeKernel: {
-        struct cudaKernelNodeParams kernel = {.func = p->kernel.func,
-                                              .gridDim = p->kernel.gridDim,
-                                              .blockDim = p->kernel.blockDim,
-                                              .sharedMemBytes = p->kernel.sharedMemBytes,
-                                              .kernelParams = p->kernel.kernelParams};
-        return cudaGraphAddKernelNode(node, graph, before, count, &kernel);
-    }
-    case cudaGraphNodeTypeMemcpy: return cudaGraphAddMemcpyNode(node, graph, before, count, &p->memcpy.copyParams);
-    default: DRIVER(cuGraphAddNode(node, graph, before, NULL, count, (CUgraphNodeParams *)p));
-    }
+    BY_TYPE(cudaGraphAddKernelNode(node, graph, before, count, &kernel),
+            cudaGraphAddMemcpyNode(node, graph, before, count, &p->memcpy.copyParams),
+            cuGraphAddNode(node, graph, before, NULL, count, ANY_NODE));
+}
+static bool is_of(cudaGraphNode_t node, enum cudaGraphNodeType type) {
+    CUgraphNodeType found;
+    return node && !cuGraphNodeGetType(node, &found) && found == (CUgraphNodeType)type;
+}
+cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *p) {
+    if (!p || !is_of(node, p->type)) return banksim_done(cudaErrorInvalidValue);
+    BY_TYPE(cudaGraphKernelNodeSetParams(node, &kernel), cudaGraphMemcpyNodeSetParams(node, &p->memcpy.copyParams),
+            cuGraphNodeSetParams(node, ANY_NODE));
+}
+cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t made, cudaGraphNode_t node, struct cudaGraphNodeParams *p) {
+    return cudaGraphNodeSetParams(banksim_node_of(made, node), p);
+}
+static enum cudaMemcpyKind kind_of(CUdeviceptr to, CUdeviceptr from) {
+    struct cudaPointerAttributes there, here;
+    cudaPointerGetAttributes(&there, (void *)to);
+    cudaPointerGetAttributes(&here, (void *)from);
+    bool to_device = there.type >= cudaMemoryTypeDevice, from_device = here.type >= cudaMemoryTypeDevice;
+    return from_device ? to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost
+                       : to_device ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost;
+}
+cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *p) {
+    CUDA_MEMCPY3D c;
+    BEGIN();
+    CUresult failed = p ? cuGraphMemcpyNodeGetParams(node, &c) : CUDA_ERROR_INVALID_VALUE;
+    if (failed) return banksim_done(failed);
+    *p = (struct cudaMemcpy3DParms){
+        .srcPtr = {(void *)c.srcDevice, c.srcPitch, 0, c.srcHeight},
+        .dstPtr = {(void *)c.dstDevice, c.dstPitch, 0, c.dstHeight},
+        .extent = {c.WidthInBytes, c.Height, c.Depth},
+        .kind = kind_of(c.dstDevice, c.srcDevice)};
+    return cudaSuccess;
 }
 
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *made, cudaGraph_t graph, unsigned initial,

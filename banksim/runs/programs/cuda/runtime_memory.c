@@ -86,6 +86,12 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *c, cudaStream_t st
     if (c->srcArray || c->dstArray) return banksim_copy_of_arrays(c, stream);
     return box(c->dstPtr, c->dstPos, c->srcPtr, c->srcPos, c->extent, c->kind, stream);
 }
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *c, cudaStream_t stream) {
+    if (c->srcDevice || c->dstDevice) return banksim_done(cudaErrorInvalidDevice);
+    struct cudaMemcpy3DParms same = {c->srcArray, c->srcPos, c->srcPtr, c->dstArray, c->dstPos,
+                                     c->dstPtr,   c->extent, cudaMemcpyDefault};
+    return cudaMemcpy3DAsync(&same, stream);
+}
 
 /* ---- fills */
 cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {

@@ -169,14 +169,16 @@ cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block,
                                         cudaStream_t stream) {
     OF_KERNEL(host, launch(f, grid, block, arguments, shared, stream, true));
 }
+/* The attributes of a launch are the driver's under other names. */
+static CUlaunchConfig same(const cudaLaunchConfig_t *c) {
+    return (CUlaunchConfig){c->gridDim.x,  c->gridDim.y,        c->gridDim.z, c->blockDim.x, c->blockDim.y,
+                            c->blockDim.z, c->dynamicSmemBytes, c->stream,    (CUlaunchAttribute *)c->attrs,
+                            c->numAttrs};
+}
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *host, void **arguments) {
-    dim3 grid = config->gridDim, block = config->blockDim;
-    /* The attributes are the driver's under other names. */
-    CUlaunchConfig same = {grid.x,  grid.y,  grid.z,         block.x,
-                           block.y, block.z, config->dynamicSmemBytes, config->stream,
-                           (CUlaunchAttribute *)config->attrs, config->numAttrs};
+    CUlaunchConfig launch = same(config);
     void *none = NULL;
-    OF_KERNEL(host, cuLaunchKernelEx(&same, f, arguments ? arguments : &none, NULL));
+    OF_KERNEL(host, cuLaunchKernelEx(&launch, f, arguments ? arguments : &none, NULL));
 }
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host) {
     BEGIN();
@@ -225,6 +227,15 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads, size_t dynamic) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, dynamic, 0);
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *host, const cudaLaunchConfig_t *config) {
+    CUlaunchConfig launch = same(config);
+    OF_KERNEL(host, cuOccupancyMaxActiveClusters(clusters, f, &launch));
+}
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *host, const cudaLaunchConfig_t *config) {
+    CUlaunchConfig launch = same(config);
+    OF_KERNEL(host, cuOccupancyMaxPotentialClusterSize(size, f, &launch));
 }
 
 /* ---- libraries: modules that a program loads itself */

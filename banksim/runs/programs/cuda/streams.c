@@ -210,6 +210,12 @@ CUresult banksim_perform_callback(void *arguments) {
     else callback->of_stream(callback->stream, banksim_fault, callback->data);
     return CUDA_SUCCESS;
 }
+CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *p) {
+    if (!node || !p || node->perform != banksim_perform_callback) return CUDA_ERROR_INVALID_VALUE;
+    const struct callback *callback = node->arguments;
+    *p = (CUDA_HOST_NODE_PARAMS){.fn = callback->function, .userData = callback->data};
+    return CUDA_SUCCESS;
+}
 #undef cuLaunchHostFunc
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
     BEGIN();
