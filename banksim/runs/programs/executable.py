@@ -219,7 +219,7 @@ def require_runnable(name: str, content: bytes) -> None:
     except (struct.error, IndexError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: a damaged executable: {error}") from None
+        raise InputError(f"{name} is a damaged executable") from None
     if "__cudaRegisterFatBinary" not in undefined:
         raise InputError(f"{name} has NVIDIA's own CUDA runtime in it, which runs on NVIDIA's driver only: {CURE}")
     old = [one for one in needed if one.startswith("libcudart.so.") and one != standins.RUNTIME]

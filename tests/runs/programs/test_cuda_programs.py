@@ -330,6 +330,7 @@ def test_nvidias_own_runtime_is_refused_with_what_cures_it(tmp_path: Path, monke
         (["--nvcc=-DX", "sh"], "--nvcc: options for the compiler, and there is no .cu file to compile"),
         (["--nvcc=-DX", "program.py"], "--nvcc: options for the compiler of .cu files, and there are none"),
         (["./other"], "./other is an executable for another processor than this computer's"),
+        (["./cut"], "./cut is a damaged executable"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_line(
@@ -340,7 +341,10 @@ def test_what_cannot_be_run_is_told_in_a_line(
     (tmp_path / "program.py").write_text("")
     other = tmp_path / "other"
     other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x08\x00" + bytes(60))  # for MIPS
-    other.chmod(0o755)
+    cut = tmp_path / "cut"
+    cut.write_bytes(b"\x7fELF\x02\x01\x01")
+    for executable_file in (other, cut):
+        executable_file.chmod(0o755)
     assert run(*words) == 2
     assert capfd.readouterr() == ("", f"banksim: {said}\n")
 
