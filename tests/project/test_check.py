@@ -125,6 +125,7 @@ def entries(words: list[str], capsys: Said, status: int) -> Mapping[str, Any]:
     return {one["name"]: one for one in report["entries"]}
 
 
+@pytest.mark.usefixtures("executed_once")
 def test_every_entry_has_its_verdict(folder: Path, capsys: Said) -> None:
     each = entries([], capsys, 2)
     assert {name: one["outcome"] for name, one in each.items()} == {
@@ -149,6 +150,7 @@ def test_every_entry_has_its_verdict(folder: Path, capsys: Said) -> None:
     assert "ended with status 3" in each["broken"]["error"]
 
 
+@pytest.mark.usefixtures("executed_once")
 def test_the_exit_status_is_the_worst(folder: Path, capsys: Said) -> None:
     for names, status in ([["row"], 0], [["row", "transpose"], 1], [["row", "absent"], 2], [["r*"], 1]):
         found(list(names), capsys, int(str(status)))
