@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.classes.compiled.records import REGION
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
 from banksim.classes.footprint import LOCAL, refuse
 from banksim.classes.needed import Needed
-from banksim.classes.regions import REGION
 from banksim.kernels.kernel import Operand
 from banksim.machine import codes
 from banksim.machine.codes import READ, WRITTEN

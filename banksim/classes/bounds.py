@@ -3,8 +3,8 @@
 import operator
 from collections.abc import Callable
 
+from banksim.classes.compiled.records import REGION
 from banksim.classes.followed import Followed, Slopes, either
-from banksim.classes.regions import REGION
 from banksim.machine import codes
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
@@ -14,13 +14,12 @@ from banksim.machine.state import CONTEXT, ERROR
 
 FAR = 1 << 62
 """The largest distance that a value may move. Products of slopes and steps stay below it, and so do not overflow."""
-WIDE = 60
-"""Bits of a slope's product with the number of steps that compiled code computes. What may have more is left to
-`narrow`, which computes with Python's integers."""
+STEEP = 1 << 30
+"""Slopes from here on are left to `narrow`: their product with a number of steps may have more than 64 bits."""
 
 
 class Bounds:
-    """`inner` executes; `axes`: those along which the grid has several blocks."""
+    """`inner` executes; `axes`: the directions of regions, by the axes of the grid along which they go."""
 
     inner: LLVMEngine
     e: Emitter
@@ -63,10 +62,11 @@ class Bounds:
         return self.longs(v, signed=False)
 
     def bound(
-        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
+        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int | Value, *others: Followed
     ) -> None:
         """In all blocks of the region, Σ slope·k lies from −`below` to `above` (None: any number), in the executing
-        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help."""
+        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help: a guess
+        where lanes differ."""
         if not self.axes:
             return
         mask = self.inner.executing()
@@ -80,7 +80,8 @@ class Bounds:
             *(self.longs(s, signed=True) for s in slopes),
         ]
         function = self.e.outline("bound", VOID, [POINTER, *[INT[32]] * 3, *[LONGS] * len(arguments)], self.build_bound)
-        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, INT[32](step_bits), *arguments])
+        bits = step_bits.ir if isinstance(step_bits, Value) else INT[32](step_bits)
+        self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, bits, *arguments])
 
     def build_bound(self, context: ir.Value, pc: ir.Value, mask: ir.Value, bits: ir.Value, *rows: ir.Value) -> None:
         """The sums at the far corner of the region show at once whether the bound holds everywhere. Where it does not,
@@ -92,20 +93,18 @@ class Bounds:
         least = most = self.inner.const(0, 64).like(ir.Constant(INT[64], 0), "i")
         bad: Value | None = None
         for axis, slope in enumerate(slopes):
-            count = new("i", 64, 1, e.get(region, REGION, "count", self.axes[axis]))
+            count = new("i", 64, 1, e.get(region, REGION, "count", axis))
             moved = slope * count
             down = self.inner.where(moved < 0, moved, moved ^ moved)
             least, most = least + down, most + (moved - down)
-            zeros = e.call("llvm.ctlz.i64", INT[64], count.ir, INT[1](0))
-            limit = new("u", 64, 1, b.shl(INT[64](1), b.sub(zeros, INT[64](64 - WIDE))))
-            steep = (slope + limit).like((slope + limit).ir, "u") > 2 * limit
+            steep = (slope + STEEP).like((slope + STEEP).ir, "u") > 2 * STEEP
             bad = either(bad, steep & (count != 0))
         bad = either(bad, (below + least < 0) | (above < most))
         with b.if_then(b.not_(e.empty(b.and_(self.mask(bad), mask))), likely=False):
             for name, number, row in (
                 ("below", 0, below),
                 ("above", 0, above),
-                *(("slopes", axis, s) for axis, s in zip(self.axes, slopes, strict=True)),
+                *(("slopes", d, s) for d, s in enumerate(slopes)),
             ):
                 e.store(row.ir, e.field(region, REGION, name, number * LANES))
             e.call("narrow", VOID, context, pc, mask, bits)

@@ -8,15 +8,15 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
+from banksim.classes.compiled.records import DIRECTIONS, MARGIN, REGION, ROW, WORK
 from banksim.classes.needed import needed
-from banksim.classes.regions import AXES, REGION, Box, gathered, longer_step, narrowed
+from banksim.classes.regions import Box, Directions, along, whole
 from banksim.classes.translate import compile_class
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
@@ -24,25 +24,29 @@ from banksim.machine import codes, state
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled, how_for
-from banksim.machine.llvm.counts import Array, Counts, merged
+from banksim.machine.llvm.counts import Array, Counts
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.translate import LONGEST
 from banksim.machine.llvm.worker import Worker, bank_rules, period_of, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
-from banksim.requests.kinds import LANES
-from banksim.system.native_code import prepare_llvm
+from banksim.system.native_code import callback, prepare_llvm
 from banksim.wording import place
 
-FEWEST, MOST = 16, 256
+FEWEST, MOST = 16, 1 << 13
 """So many classes are always looked for; after so many, no more if executing every block would be less work."""
 PATIENCE = 16
 """Between these, no more once looking for classes has been more than this part of the work of executing every block."""
 KEPT = 64
 """For so many classes the counts of their blocks are kept."""
-PER_CLASS, PER_BLOCK = 400_000, 100
-"""What a class and a block take besides their instructions, in warp instructions."""
+AT_ONCE = 256
+"""Classes that are then counted before it is asked whether they are too many."""
+SPARE = 2
+PER_CLASS, PER_BLOCK, SLOWER = 2000, 100, 10
+"""What a class and a block take besides their instructions, in warp instructions of a block, and how many times as long
+those of a class take."""
+BOXES, NARROWING = (f"banksim.classes.compiled.{name}" for name in ("boxes", "narrowing"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Undecided:
     reason: str = ""
 
     def __str__(self) -> str:
-        if self.instruction is None:
+        if self.reason or self.instruction is None:
             return self.reason
         what = f"{self.instruction.name} of {place(self.instruction.site)}"
         if self.origin is None:
@@ -62,8 +66,11 @@ class Undecided:
         return f"{what} depends on {self.origin.name} of {place(self.origin.site)}"
 
 
+@dataclass(frozen=True)
 class TooMany(Undecided):
-    """That there are too many classes: it is less work to execute each block."""
+    """That there are too many classes, after so many were counted: it is less work to execute each block."""
+
+    classes: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,181 +101,152 @@ class Counted:
     touched: npt.NDArray[np.uint8]
 
 
-class Narrowing:
-    """Narrows the region of the block that is executed where bounds do not hold. `Counting` keeps it alive; compiled
-    code finds it by the context of its worker."""
-
-    def __init__(self, worker: Worker, axes: tuple[int, ...]) -> None:
-        self.axes, self.context, self.error = axes, worker.context[0], worker.error[0]
-        self.region = aligned(REGION, 1)
-        self.context["region"] = self.region.ctypes.data
-        self.longer: tuple[int, int] | None = None
-        self.failure: BaseException | None = None
-        _narrowings[worker.context.ctypes.data] = self
-
-    def begin(self, box: Box) -> None:
-        self.region[0]["count"], self.region[0]["step"] = box.count, box.step
-        self.longer = None
-
-    @property
-    def count(self) -> tuple[int, int, int]:
-        """How many further blocks are left along each axis."""
-        x, y, z = map(int, self.region[0]["count"])
-        return x, y, z
-
-    def narrow(self, pc: int, mask: int, bits: int) -> None:
-        if self.error["code"]:
-            return
-        region = self.region[0]
-        lanes = [lane for lane in range(LANES) if mask >> lane & 1]
-        columns = [region["below"], region["above"], *(region["slopes"][axis] for axis in self.axes)]
-        rows = gathered(tuple(int(column[lane]) for column in columns) for lane in lanes)
-        count = [int(region["count"][axis]) for axis in self.axes]
-        if bits and (found := longer_step(count, rows, bits)):
-            self.longer = self.axes[found[0]], found[1]
-            self.error["code"], self.error["pc"] = codes.LONGER_STEP, pc
-            return
-        for axis, n in zip(self.axes, narrowed(count, rows), strict=True):
-            region["count"][axis] = n
-
-
-_narrowings: WeakValueDictionary[int, Narrowing] = WeakValueDictionary()
-
-
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32)  # type: ignore[untyped-decorator]
-def narrow(context: int, pc: int, mask: int, bits: int) -> None:
-    """Compiled code calls it, with the bound in the record of the region."""
-    one = _narrowings[context]
-    try:
-        one.narrow(pc, mask, bits)
-    except BaseException as failure:  # an exception must not unwind through compiled code
-        one.failure = failure
-        one.error["code"] = codes.INTERRUPTED
-
-
 class Counting:
     """One worker that executes the first block of one box after the other."""
 
-    def __init__(
-        self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: tuple[int, ...]
-    ) -> None:
-        self.launch, self.compiled, self.rules = launch, compiled, rules
+    def __init__(self, launch: Launch, compiled: Compiled, rules: Sequence[Architecture], axes: Directions) -> None:
+        self.launch, self.compiled, self.axes = launch, compiled, axes
         words, period = bank_rules(rules, compiled)
         self.stop = np.zeros(1, np.uint32)
-        self.worker = Worker(launch, compiled, words, period, 2**62, self.stop)
-        self.worker.context[0]["allowance"] = state.ALLOWANCE
-        self.probed = every(launch.blocks) if self.worker.context[0]["probed"] else 0
-        self.worker.context[0]["probed"] = int(bool(self.probed))
-        self.narrowing = Narrowing(self.worker, axes)
-        self.copies = copies_of_local(self.worker, self.narrowing, axes)
-        self.fresh = self.worker.memos.copy(), self.worker.tallies.copy()
-        self.counters = np.zeros_like(self.worker.counters)
-        self.tallies = self.worker.tallies.copy()
-        self.blocks = self.classes = self.work = 0
+        self.worker = worker = Worker(launch, compiled, words, period, 2**62, self.stop)
+        context = worker.context[0]
+        context["allowance"] = state.ALLOWANCE
+        self.probed = every(launch.blocks) if context["probed"] else 0
+        context["probed"] = int(bool(self.probed))
+        self.touched = np.zeros(len(launch.buffers), np.uint8)
+        context["touched"] = self.touched.ctypes.data
+        self.region, self.copies = region_of(worker, axes)
+        self.halvings = np.zeros(len(launch.kernel.instructions), np.int64)
+        self.region[0]["halvings"] = self.halvings.ctypes.data
+        self.fresh = worker.memos.view(np.uint8).copy()
+        self.counters, self.once = np.zeros_like(worker.counters), np.zeros_like(worker.counters)
+        self.tallies = worker.tallies.view(np.uint8).copy().view(worker.tallies.dtype)
+        self.work = aligned(WORK, 1)
+        w = self.work[0]
+        w["context"], w["region"] = worker.address, self.region.ctypes.data
+        w["run"] = ctypes.cast(compiled.blocks, ctypes.c_void_p).value  # type: ignore[arg-type]
+        w["before"], w["counters"], w["memos"] = 2**62, len(self.counters), self.fresh.ctypes.data
+        w["total"], w["once"] = self.counters.ctypes.data, self.once.ctypes.data
+        w["tallies"] = self.tallies.ctypes.data
+        self.stack = np.zeros((0, ROW), np.int64)
+        self.count_boxes = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64)(
+            callback(BOXES, "count_boxes").address
+        )
         self.hints: list[tuple[int, Hint]] = []
         self.first: list[Alike] = []
-        self.touched = np.zeros(len(launch.buffers), np.uint8)
-        self.worker.context[0]["touched"] = self.touched.ctypes.data
 
-    def execute(self, box: Box) -> int:
-        """Execute the first block of a box; its counts are then the worker's. 0 or an error code."""
-        worker = self.worker
-        worker.memos[:], worker.tallies[:] = self.fresh
-        worker.counters[:] = 0
-        worker.error[0]["code"] = 0
-        worker.probe.record[0]["found"] = 0
-        worker.probe.record[0]["block"] = -1
-        self.narrowing.begin(box)
-        number = box.number(self.launch.grid)
-        code = worker.run(self.compiled, number, number + 1)
-        if self.narrowing.failure:
-            raise self.narrowing.failure
-        settle(worker)
-        return code - codes.FAULT if code else 0
+    @property
+    def blocks(self) -> int:
+        return int(self.work[0]["blocks"])
 
-    def add(self, box: Box) -> None:
-        """Count what was executed for all blocks of a box."""
-        alike = Alike(box, self.worker.counters.copy(), self.worker.tallies.copy())
-        counters, tallies = alike.times(box.blocks)
-        self.counters += counters
-        self.tallies = merged([self.tallies, tallies])
-        self.blocks += box.blocks
-        self.classes += 1
-        self.work += self.compiled.warp_instructions(alike.counters)
-        if len(self.first) < KEPT:
-            self.first.append(alike)
+    @property
+    def classes(self) -> int:
+        return int(self.work[0]["classes"])
+
+    @property
+    def box(self) -> Box:
+        """The one whose first block was executed last."""
+        return Box.of_row(self.work[0]["box"], self.axes)
+
+    def push(self, row: Sequence[int]) -> None:
+        """Have a box wait, to come next."""
+        w = self.work[0]
+        self.make_room()
+        self.stack[int(w["waiting"])] = row
+        w["waiting"] += 1
+
+    def make_room(self) -> None:
+        w = self.work[0]
+        waiting = int(w["waiting"])
+        if len(self.stack) - waiting < 2 * MARGIN:
+            self.stack = np.concatenate([self.stack, np.zeros((waiting + 2 * MARGIN, ROW), np.int64)])
+            w["stack"], w["room"] = self.stack.ctypes.data, len(self.stack)
+
+    def go_on(self) -> int:
+        """Count some more classes. 0 or an error code."""
+        self.make_room()
+        classes, keep = self.classes, len(self.first) < KEPT
+        code: int = self.count_boxes(self.work.ctypes.data, 1 if keep else AT_ONCE) - codes.FAULT
+        if keep and self.classes > classes:
+            self.first.append(Alike(self.box, self.worker.counters.copy(), self.worker.tallies.copy()))
+        return max(code, 0)
 
     def are_too_many(self) -> bool:
         """Whether to look for no more classes: it would have been less work to execute every block that they stand for,
         and all of the launch is too little work for classes to come that stand for more."""
         if self.classes < FEWEST:
             return False
-        a_block = self.work / self.classes + PER_BLOCK
-        spent = self.work + PER_CLASS * self.classes
+        work = self.compiled.warp_instructions(self.once)
+        a_block = work / self.classes + PER_BLOCK
+        spent = SLOWER * work + PER_CLASS * self.classes
         given_up = self.classes > MOST or PATIENCE * spent > a_block * self.launch.blocks
         return given_up and spent > a_block * self.blocks
 
-    def look_for_races(self, box: Box) -> None:
+    def too_many(self) -> TooMany:
+        """Says what makes so many classes: what narrowed the regions most."""
+        where = self.launch.kernel.instructions[int(self.halvings.argmax())]
+        return TooMany(
+            where, None, f"what {where.name} of {place(where.site)} reads is alike in few blocks", self.classes
+        )
+
+    def look_for_races(self) -> None:
         """If the executed block shows a hint at a race, give the one that a plain run would give: that of the first
         block of this class which a plain run looks at, if it looks at any."""
         if not self.probed or not self.worker.probe.record[0]["found"]:
             return
+        box, record = self.box, self.worker.probe.record[0]
         number = box.least_multiple(self.probed, self.launch.grid)
         if number is None:
             return
         if number != box.number(self.launch.grid):
-            self.execute(Box.of_one(number, self.launch.grid))
+            self.region[0]["count"], record["found"], record["block"] = 0, 0, -1
+            self.worker.run(self.compiled, number, number + 1)
         hint = self.worker.probe.found()
         if hint is not None:
             self.hints.append((number, hint))
 
-    def run(self, whole: Box) -> Stop | Undecided | None:
-        """Count the blocks of a box, class by class. None once all is done. Of faults that of the lowest block is told:
+    def run(self) -> Stop | Undecided | None:
+        """Count the boxes that wait, class by class. None once all is done. Of faults that of the lowest block is told:
         behind one, boxes go on whose first block, their lowest, is before it."""
-        waiting, stop = [whole], None
-        while waiting:
-            box = waiting.pop()
-            if stop and box.number(self.launch.grid) > stop.block:
-                continue
-            code = self.execute(box)
-            if code == codes.LONGER_STEP:
-                assert self.narrowing.longer
-                waiting += reversed(box.in_steps(*self.narrowing.longer))
-                continue
+        stop, w = None, self.work[0]
+        while w["waiting"]:
+            code = self.go_on()
             if code == codes.UNDECIDED:
-                return stop or undecided(self.launch.kernel, int(self.worker.error[0]["pc"]), self.narrowing.axes)
+                return stop or undecided(self.launch.kernel, int(self.worker.error[0]["pc"]), self.axes)
             if code:
                 stop = self.worker.stopped(code)
+                w["before"] = stop.block
                 if code == codes.INTERRUPTED:
                     return stop
                 continue
-            count = self.narrowing.count
-            alike = Box(box.first, box.step, count)
-            self.add(alike)
-            self.look_for_races(alike)
-            waiting += box.rest(count)
-            if waiting and self.are_too_many():
-                return stop or TooMany(None, None, f"{self.classes} classes of blocks were too many")
+            self.look_for_races()
+            if w["waiting"] and self.are_too_many():
+                return stop or self.too_many()
+        settle(self.worker)
+        assert stop or self.blocks == self.launch.blocks, "a block was lost"
         return stop
 
 
-def undecided(kernel: Kernel, pc: int, axes: tuple[int, ...]) -> Undecided:
+def undecided(kernel: Kernel, pc: int, axes: Directions) -> Undecided:
     """Why code that was made for these axes gave up at an instruction."""
     origin = needed(kernel, axes, LONGEST).origins.get(pc)
     where = kernel.instructions[pc // BYTES]
     return Undecided(where, None if origin is None else kernel.instructions[origin // BYTES])
 
 
-def copies_of_local(worker: Worker, narrowing: Narrowing, axes: tuple[int, ...]) -> list[np.ndarray]:
-    """The arrays behind the copies of local memory: for each copy a context of its own, and its bytes."""
-    kept: list[np.ndarray] = []
+def region_of(worker: Worker, axes: Directions) -> tuple[Array, object]:
+    """The region of the block that a worker executes, in directions along these axes; and what it needs besides: the
+    copies of local memory, each with a context of its own and its bytes."""
+    region, kept = aligned(REGION, 1), []
     for n in range(len(axes) + 1):
         context, memory = aligned(CONTEXT, 1), np.zeros_like(worker.local)
         context[:] = worker.context
         context[0]["local"] = memory.ctypes.data
-        narrowing.region[0]["local"][n] = context.ctypes.data
+        region[0]["local"][n] = context.ctypes.data
         kept += [context, memory]
-    return kept
+    region[0]["axis"] = [*axes, *[-1] * (DIRECTIONS - len(axes))]
+    worker.context[0]["region"] = region.ctypes.data
+    return region, kept
 
 
 def count(
@@ -279,12 +257,12 @@ def count(
 ) -> Counted | Undecided:
     """The counts of a launch, as executing every block would give them; or why every block must be executed. `placed`:
     there are counts only where no access faults and all to global memory lie in its buffers, whatever these hold."""
-    axes = tuple(axis for axis in range(AXES) if launch.grid[axis] > 1)
+    axes = along(launch.grid, SPARE)
     if not launch.apart:
         why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"
         return Undecided(None, None, f"its blocks {why}")
     prepare_llvm()
-    llvm.add_symbol("narrow", ctypes.cast(narrow, ctypes.c_void_p).value)
+    llvm.add_symbol("narrow", callback(NARROWING, "narrow").address)
     began = time.perf_counter()
     try:
         if placed and (found := needed(launch.kernel, axes, LONGEST, placed).origins):
@@ -293,14 +271,13 @@ def count(
     except UnsupportedError as error:
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)
-    x, y, z = launch.grid
-    whole = Box((0, 0, 0), (1, 1, 1), (x - 1, y - 1, z - 1))
+    counting.push(whole(launch.grid, axes))
 
     def tick() -> None:
         if progress:
             progress(counting.blocks, int(counting.counters[1]))
 
-    (stop,) = in_threads([lambda: counting.run(whole)], counting.stop, tick)
+    (stop,) = in_threads([counting.run], counting.stop, tick)
     if isinstance(stop, Undecided):
         return stop
     counts = Counts(

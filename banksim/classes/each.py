@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.classes.counting import KEPT, Counted, Counting, Narrowing, Undecided, copies_of_local, undecided
+from banksim.classes.compiled.records import AXES, ROW
+from banksim.classes.counting import KEPT, Counted, Counting, Undecided, region_of, undecided
 from banksim.classes.regions import Box
 from banksim.classes.translate import compile_class
 from banksim.machine import codes
@@ -33,16 +34,14 @@ def count_each(
         return undecided(launch.kernel, int(stop.error["pc"]), NO_AXES)
     counting = Counting(launch, compiled, rules, NO_AXES)
     for number in () if stop else spread(launch.blocks):
-        box = Box.of_one(number, launch.grid)
-        counting.execute(box)
-        counting.add(box)
+        counting.push([*Box.of_one(number, launch.grid).first, *[0] * (ROW - AXES)])
+        counting.go_on()
     return Counted(compiled, counts, launch.blocks, tuple(counting.first), counting.touched)
 
 
 def add_marks(worker: Worker) -> None:
     """Give a worker the copy of local memory that marks what is unknown."""
-    narrowing = Narrowing(worker, NO_AXES)
-    worker.kept = narrowing, copies_of_local(worker, narrowing, NO_AXES)
+    worker.kept = region_of(worker, NO_AXES)
 
 
 def spread(blocks: int) -> list[int]:

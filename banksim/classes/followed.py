@@ -33,6 +33,15 @@ def either(*conditions: Value | None) -> Value | None:
     return functools.reduce(operator.or_, known) if known else None
 
 
+def unsigned(v: Value) -> Value:
+    return v.like(v.ir, "u")
+
+
+def trailing_ones(v: Value) -> Value:
+    """A mask of the lowest bits that are all ones."""
+    return v & ~(v + 1)
+
+
 def fields(mask: int) -> list[tuple[int, int]]:
     """The runs of ones in a mask, as (first bit, bit behind)."""
     found, at = [], 0
@@ -51,7 +60,7 @@ class Following(Protocol):
     axes: tuple[int, ...]
 
     def bound(
-        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int, *others: Followed
+        self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: Value | int, *others: Followed
     ) -> None: ...
 
     def settled(self, v: Followed, where: Value | None = None) -> Followed: ...
@@ -142,7 +151,7 @@ class Followed:
         if self.plain.kind == "b":
             return Followed(self.x, how(self.plain, o.plain), (), self.unknown_truth(o, how))
         if self.slopes and o.slopes:
-            o = self.x.settled(o)
+            return self.bits_of_both(o, how)
         changing, mask = (o, self) if o.slopes else (self, o)
         plain = how(self.plain, o.plain)
         if not changing.slopes:
@@ -151,6 +160,27 @@ class Followed:
         if number is not None and len(fields(number)) <= MOST_FIELDS:
             return self.with_slopes(plain, changing.of_fields(number, how), o)
         return self.with_slopes(plain, changing.above(mask.plain, how), o)
+
+    def bits_of_both(self, o: Followed, how: How) -> Followed:
+        """Where one value has no ones in the lowest bits, in any block, and the other none above, which a bound makes
+        sure of, the two are added: so rows and columns are put together. In other lanes a bound makes sure that the
+        second is the same in every block."""
+        where, none = self.x.inner.where, self.plain ^ self.plain
+        low = [trailing_ones(~functools.reduce(operator.or_, (unsigned(v.plain), *v.slopes))) for v in (self, o)]
+        below = [unsigned(a.plain) & ~ones == 0 for a, ones in ((o, low[0]), (self, low[1]))]
+        apart = below[0] | below[1]
+        for a, ones, here in ((o, low[0], below[0]), (self, low[1], below[1] & ~below[0])):
+            place = where(here, unsigned(a.plain), unsigned(none))
+            room = where(here, ones, unsigned(none)) - place
+            self.x.bound(self, place, room, tuple(where(here, s, s ^ s) for s in a.slopes), 0, o)
+        first, second = (
+            Followed(self.x, v.plain, tuple(where(apart, s ^ s, s) for s in v.slopes), v.unknown) for v in (self, o)
+        )
+        other = first.bitwise(self.x.settled(second), how)
+        if how is operator.and_:
+            return other
+        slopes = [where(apart, s + t, u) for s, t, u in zip(self.slopes, o.slopes, other.slopes, strict=True)]
+        return other.with_slopes(other.plain, slopes)
 
     def unknown_truth(self, o: Followed, how: How) -> Value | None:
         """Where the AND or OR of two truths is unknown. It is known where one side is known and decides it."""
@@ -188,30 +218,47 @@ class Followed:
     def lower_slopes(self, bits: int) -> Slopes:
         """The slopes of the number that the lowest bits make: the lowest bits of the slopes, taken as signed. A bound
         makes sure that the number overflows these bits in no block."""
-        whole = self.plain.bits
-        if bits in (0, whole):
+        p = self.plain
+        if bits in (0, p.bits):
             return self.slopes if bits else self.zeros()
-        shift = whole - bits
-        rest = tuple(s.like(((s << shift).like((s << shift).ir, "i") >> shift).ir, "u") for s in self.slopes)
-        low = self.plain.like(self.plain.ir, "u") & ((1 << bits) - 1)
-        self.x.bound(self, low, low.like((~low).ir) & ((1 << bits) - 1), rest, bits)
+        return self.low_slopes(p.bits - bits, (1 << bits) - 1, bits)
+
+    def low_slopes(
+        self, shift: Value | int, ones: Value | int, step_bits: Value | int, where: Value | None = None
+    ) -> Slopes:
+        """The same of all bits but so many, which may differ from lane to lane, in the lanes `where` there are any.
+        `ones`: as many, or none if these bits may not change at all."""
+        high = [s << shift for s in self.slopes]
+        rest = tuple(unsigned(s.like(s.ir, "i") >> shift) for s in high)
+        if where is not None:
+            rest = tuple(self.x.inner.where(where, s, s ^ s) for s in rest)
+        mine = self.plain.like(self.plain.ir, "u")
+        self.x.bound(self, mine & ones, ~mine & ones, rest, step_bits)
         return rest
 
     def above(self, mask: Value, how: How) -> list[Value]:
         """The slopes of a bitwise operation with a mask that differs from lane to lane. The highest bits of each mask
-        are all equal; a bound makes sure that the value does not change in the bits below."""
+        are all equal. If the bits below are all equal too, a bound makes sure that the number that they make of the
+        value does not overflow; else that it does not change."""
         x = self.x
         if mask.bits != 32:
             return list(x.settled(self).zeros())
         sign = mask.like((mask.like(mask.ir, "i") >> 31).ir, "u")
-        bits = 32 - x.inner.leading_zeros(sign ^ mask)  # at most 31: the highest bit is the sign itself
-        below = (mask.like(constant("u", 32, mask.lanes, 1)) << bits) - 1
-        nothing = below & 0
-        x.bound(self, nothing, nothing, tuple(s & below for s in self.slopes), 0)
+        upper = x.inner.leading_zeros(sign ^ mask)
+        some, none = upper < 32, mask ^ mask
+        shift = x.inner.where(some, upper, none)
+        below = x.inner.where(some, (none - 1) >> shift, none)
+        alike = (sign ^ mask) == below
+        lower = self.low_slopes(shift, x.inner.where(alike, below, none), x.inner.first(32 - upper), some)
         out = []
-        for s in self.slopes:
-            kept = {operator.and_: s & sign, operator.or_: s & ~sign}.get(how)
-            out.append((s ^ sign) - sign if kept is None else kept)
+        for s, rest in zip(self.slopes, lower, strict=True):
+            over, rest = s - rest, x.inner.where(alike, rest, none)
+            if how is operator.and_:
+                out.append((over & sign) + (rest & ~sign))
+            elif how is operator.or_:
+                out.append((over & ~sign) + (rest & sign))
+            else:
+                out.append((over ^ sign) - sign + ((rest ^ ~sign) - ~sign))
         return out
 
     def __and__(self, o: Term) -> Followed:
@@ -236,13 +283,35 @@ class Followed:
         count = o.literal()
         if not self.slopes and not o.slopes:
             return self.with_slopes(self.plain >> o.plain, (), o)
-        if count is None or count >= self.plain.bits:
+        if count is None:
+            return self.shifted_right(self.x.settled(o))
+        if count >= self.plain.bits:
             return self.pure(operator.rshift, o)
         self.x.within_kind(self)
         rest = self.lower_slopes(count) if count else self.zeros()
         upper = [s - r for s, r in zip(self.slopes, rest, strict=True)]
         slopes = [s.like((s.like(s.ir, "i") >> count).ir, "u") for s in upper]
         return self.with_slopes(self.plain >> o.plain, slopes, o)
+
+    def shifted_right(self, o: Followed) -> Followed:
+        """By what only the machine code knows, the same in every block: by less than the width in bits, or the result
+        does not change."""
+        plain = self.plain >> o.plain
+        if not self.slopes:
+            return self.with_slopes(plain, (), o)
+        self.x.within_kind(self)
+        where, bits = self.x.inner.where, plain.bits
+        amount = o.plain.like(o.plain.ir, "u")
+        none, moved = amount ^ amount, (amount != 0) & (amount < bits)
+        shift = where(moved, bits - amount, none)
+        words = self.x.inner.low(amount) if bits == 64 else amount
+        lower = self.low_slopes(shift, where(moved, (none - 1) >> shift, none), self.x.inner.first(words), moved)
+        slopes = []
+        for s, rest in zip(self.slopes, lower, strict=True):
+            over = s - rest
+            over = unsigned(over.like(over.ir, "i") >> where(moved, amount, none))
+            slopes.append(where(amount < bits, over, none))
+        return self.with_slopes(plain, slopes, o)
 
     # ---- comparisons, which come out the same in all blocks of the region
     def compared(self, o: Term, how: How) -> Followed:

@@ -4,10 +4,10 @@ engine of the machine, and beside it for slopes and bounds."""
 from collections.abc import Callable, Sequence
 
 from banksim.classes.bounds import Bounds
+from banksim.classes.compiled.records import REGION
 from banksim.classes.followed import Followed, Slopes, either
 from banksim.classes.footprint import RESULTS, Unfollowed
 from banksim.classes.needed import Needed
-from banksim.classes.regions import REGION
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Operand
 from banksim.machine.engine import Engine, Routine, Table
@@ -19,7 +19,7 @@ from banksim.machine.state import CONTEXT, REGISTERS
 
 
 class Follower(Bounds, Unfollowed):
-    """Operations over `Followed` values. `inner` executes; `axes`: those along which the grid has several blocks."""
+    """Operations over `Followed` values. `inner` executes; `axes`: as of `Bounds`."""
 
     def __init__(self, inner: LLVMEngine, needed: Needed, axes: tuple[int, ...], period: int) -> None:
         self.inner, self.e, self.axes, self.period = inner, inner.e, axes, period
@@ -291,5 +291,9 @@ class Follower(Bounds, Unfollowed):
             return Followed(self, plain)
         region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
         mine = "XYZ".index(name[-1])
-        step = self.inner.new("u", 32, 1, self.e.b.trunc(self.e.get(region, REGION, "step", mine), INT[32]))
-        return Followed(self, plain, tuple(step if axis == mine else self.inner.const(0) for axis in self.axes))
+        steps = [self.e.b.trunc(self.e.get(region, REGION, "step", d), INT[32]) for d in range(len(self.axes))]
+        slopes = tuple(
+            self.inner.new("u", 32, 1, step) if axis == mine else self.inner.const(0)
+            for axis, step in zip(self.axes, steps, strict=True)
+        )
+        return Followed(self, plain, slopes)

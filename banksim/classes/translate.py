@@ -78,7 +78,7 @@ def compile_class(
     """The code for a kernel whose grid has several blocks along `axes`, judged by rules of that period. `placed`: it
     also proves that all accesses to global memory lie in buffers. `UnsupportedError` for what is not followed."""
     check(kernel)
-    chosen = needed(kernel, axes, LONGEST, placed)
+    chosen = needed(kernel, tuple(sorted(set(axes))), LONGEST, placed)
 
     def make() -> Built:
         return finished(ClassTranslator(kernel, chosen, axes, period, placed).translate(None), how=how)

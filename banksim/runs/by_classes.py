@@ -50,7 +50,9 @@ def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable
     if not unknown and is_small(launch):
         return execute(launch.copy(), rules, options)
     found = count(launch, rules, options.progress)
+    unlike = ""
     if isinstance(found, TooMany):
+        unlike = str(found)
         found = count_each(launch, rules, options.workers, options.progress)
     if isinstance(found, Undecided):
         why = str(found)
@@ -59,7 +61,7 @@ def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable
         corners = corners_of(launch, found)
         whole, why = (0, "") if found.counts.stop else executed_whole(launch, rules, found, corners)
         if not why:
-            return replace(counted(launch, rules, found, corners), whole=whole)
+            return replace(counted(launch, rules, found, corners), whole=whole, undecided=unlike)
     if unknown:
         raise AbsentError(f"{launch.kernel.plain_name}: {unknown} is absent, and {why}: pass an array")
     return replace(execute(launch.copy(), rules, options), undecided=why)

@@ -49,7 +49,7 @@ class Run(Reported):
     it (as many as blocks where hardly any are alike), 0 where every block was executed on memory;
     `whole`: how many blocks were then executed on memory too; `corners`: the numbers of blocks at the corners of the
     classes, which are boxes of blocks, as far as they are next to no work; `undecided`: why every block of a large
-    launch was executed, where only counts were asked for."""
+    launch was executed, on memory or as far as counts need it, where only counts were asked for."""
 
     kernel: Kernel
     launch: Launch

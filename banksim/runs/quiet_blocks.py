@@ -5,7 +5,7 @@ arithmetic, branches and its end, only its first block is executed: the others w
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -128,7 +128,7 @@ def look_for_quiet_blocks(launch: Launch, progress: Callable[[int, int], None] |
         if by_instruction(launch.kernel, found.compiled, alike.counters)[loud].any():
             continue
         counters += (alike.box.blocks - 1) * alike.counters
-        quiet.reshape(launch.grid[::-1])[tuple(places(alike.box.first, alike.box.step, alike.box.count))] = True
+        quiet[alike.box.numbers(launch.grid)] = True
         quiet[alike.box.number(launch.grid)] = False
     blocks = int(np.count_nonzero(quiet))
     rest = np.flatnonzero(~quiet)
@@ -136,9 +136,3 @@ def look_for_quiet_blocks(launch: Launch, progress: Callable[[int, int], None] |
     if 2 * blocks < launch.blocks or runs > min(MOST_RUNS, blocks * launch.warps // OF_A_RUN):
         return None
     return Quiet(rest, blocks, found.compiled, counters, found.counts.seconds)
-
-
-def places(first: Sequence[int], step: Sequence[int], count: Sequence[int]) -> list[slice]:
-    """Where the blocks of a box lie along z, y and x."""
-    along = zip(first, step, count, strict=True)
-    return [slice(at, at + distance * more + 1, distance) for at, distance, more in along][::-1]

@@ -22,7 +22,7 @@ from banksim.system import cache as kept
 WELL = 1
 """LLVM's level of optimisation for choosing instructions and registers (0 to 3) where code is to run fast."""
 PACKAGE = Path(__file__).resolve().parents[1]
-COMPILED = ("requests", "architectures", "banks", "storage", "machine", "timing", "system")
+COMPILED = ("requests", "architectures", "banks", "storage", "machine", "classes/compiled", "timing", "system")
 """The folders with code that numba compiles."""
 SETTINGS = Path(".numba_config.yaml")
 """Numba reads settings from here too."""

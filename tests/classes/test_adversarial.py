@@ -80,6 +80,21 @@ BODIES = {
     "wrap_at_powers": """if ((bx * 32 + tid) % 1024 == 37) s[tid * 2] = 1;
         if ((by * 33 + bx * 64) % 512 < tid) s[tid] = 1;
         if (bx % 16 * 3 + (bx * 128 + 1) % 4096 / 1024 == 3) s[tid * 8] = 1;""",
+    "shift_by_argument": """unsigned k = n % 7 + 1, i = bx * 64 + tid; s[(i >> k << 2) & 511] = 1;
+        s[(i & ((1u << k) - 1)) * 2 & 511] = 1; if ((i >> k) % 3 == by % 3) s[tid] = 1; s[i >> (n & 63) & 511] = 1;""",
+    "signed_shift_by_argument": """int k = n & 3, i = ((int)bx - 9) * 50; s[(i >> k) & 511] = 1;
+        s[((long long)i << 20 >> (k + 18)) & 511] = 1; s[(i >> (tid & 31)) & 511] = 1;""",
+    "masks_of_argument": """unsigned m = n * 8; s[(bx * 16 + tid & m) & 511] = 1; s[(bx * 16 | m) & 511] = 1;
+        s[((bx * 33 ^ m) + tid) & 511] = 1; s[(bx * 64 & ~(m | 7)) & 511] = 1; s[(bx * 9 & ~(m << 4)) & 511] = 1;""",
+    "masks_of_runs": """unsigned low = (1u << tid % 9) - 1, i = bx * 5 + by; s[i & low] = 1; s[(i & ~low) & 511] = 1;
+        s[(i | low) & 511] = 1; s[(i ^ ~low) & 511] = 1; s[(i ^ low) & 511] = 1; s[(i | ~low) & 511] = 1;""",
+    "put_together": """unsigned k = n % 5 + 2, low = (1u << k) - 1, i = bx * 8 + by;
+        s[((i >> k << (k + 1)) | (i & low)) & 511] = 1; s[((bx << 3 | (by & 7)) + tid) & 511] = 1;
+        s[((bx << 3) ^ (by & 15)) & 511] = 1; s[((bx * 4 & by * 2) + tid) & 511] = 1;
+        s[((bx << (tid & 3)) | (by >> (tid & 7))) & 511] = 1;""",
+    "groups": """unsigned w = n % 7 + 3, i = by * gridDim.x + bx, first = i / (w * 4) * 4, size = min(17 - first, 4u);
+        unsigned row = first + i % (w * 4) % size, column = i % (w * 4) / size; s[tid * (row & 3) + column] = 1;
+        if (row == column) s[tid] = 1; if (row * w + column + tid > 200) s[tid * 2] = 1;""",
     "float_of_block": """float f = bx / 3.0f; s[((int)f * tid) & 511] = 1;
         s[__float_as_uint((float)bx) >> 23] = 1; if (f * by > 11.5f) s[tid] = 1;""",
     "float_saturates": "int i = (int)(bx * 3e8f); s[(i >> 22) & 511] = 1; if (i == 0x7fffffff) s[tid * 2] = 1;",

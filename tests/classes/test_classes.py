@@ -12,7 +12,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import banksim
-from banksim.classes.counting import Narrowing
 from banksim.classes.needed import footprints, may_part
 from banksim.errors import AbsentError, Fault, InputError
 from banksim.machine.basic_blocks import basic_blocks
@@ -128,16 +127,6 @@ def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None
         found = banksim.run(kernels[name], (100_000, 30), 64, [nothing, nothing, np.uint32(12345)], values=False)
         assert found.blocks == 3_000_000
         assert 0 < found.classes <= count, name
-
-
-def test_steep_slopes_are_followed_in_compiled_code(kernels: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A remainder multiplies the block's index by 2³³ / 3: no later class of its grid has to be narrowed."""
-    calls: list[int] = []
-    narrow = Narrowing.narrow
-    monkeypatch.setattr(Narrowing, "narrow", lambda self, pc, *rest: (calls.append(pc), narrow(self, pc, *rest)))
-    nothing = banksim.absent(1 << 34, np.uint32)
-    found = banksim.run(kernels["switch"], 3_000_000, 64, [nothing, nothing, np.uint32(1)], values=False)
-    assert 0 < len(calls) <= found.classes == 5
 
 
 UNIFORM = """extern "C" __global__ void together(unsigned* out, const unsigned* in, unsigned n) {

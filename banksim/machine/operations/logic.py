@@ -9,14 +9,16 @@ from banksim.machine.operations.table import operation, shift_left, shift_right,
 def logic(table: int, values: list[Value]) -> Value:
     """The logic function with truth table `table` (a row's number has the first value as its highest bit).
 
-    Expands about the first value, f = a ? f1 : f0, and drops what that leaves unneeded.
+    Expands about a value, f = a ? f1 : f0, and drops what that leaves unneeded: about the first one that leaves but one
+    of the two, so that (b & c) | a has two operations and bits put together are seen to be so.
     """
     if not values:
         raise ValueError("a logic function of nothing")
-    a, rest = values[0], values[1:]
-    rows = 1 << len(rest)
+    rows = 1 << len(values) - 1
     all_ones = (1 << rows) - 1
-    f0, f1 = table & all_ones, table >> rows
+    tables = [halves(table, len(values), n) for n in range(len(values))]
+    n = next((n for n, (f0, f1) in enumerate(tables) if {f0, f1} & {0, all_ones} or f0 == f1), 0)
+    a, rest, (f0, f1) = values[n], [*values[:n], *values[n + 1 :]], tables[n]
     if f0 == f1:
         return logic(f0, rest) if rest else (~(a ^ a) if f0 else a ^ a)
     if f1 == all_ones ^ f0:
@@ -30,6 +32,18 @@ def logic(table: int, values: list[Value]) -> Value:
     if f0 == all_ones:
         return ~a | logic(f1, rest)
     return (a & logic(f1, rest)) | (~a & logic(f0, rest))
+
+
+def halves(table: int, values: int, n: int) -> tuple[int, int]:
+    """The tables of the other values where value `n` is 0 and where it is 1."""
+    weight = 1 << values - 1 - n
+    found = [0, 0]
+    rows = [0, 0]
+    for row in range(1 << values):
+        side = bool(row & weight)
+        found[side] |= (table >> row & 1) << rows[side]
+        rows[side] += 1
+    return found[0], found[1]
 
 
 def _exclusive_or(a: Value, f0: int, f1: int, rest: list[Value]) -> Value:

@@ -95,10 +95,10 @@ def extent(run: Run, width: int) -> Iterator[Text]:
 def way_of_counting(run: Run) -> str:
     """How many blocks were executed to count all, and why all were if they had to be."""
     blocks = plural(run.launch.blocks, "block")
-    if run.undecided:
+    if not run.classes:
         return f"{blocks}, each executed: {run.undecided}"
-    apart = run.classes == run.launch.blocks > 1
-    done = ", each executed as far as counts need it" if apart else f" in {plural(run.classes, 'class')}"
+    apart = f", each executed as far as counts need it ({run.undecided})"
+    done = apart if run.undecided else f" in {plural(run.classes, 'class')}"
     but = f", but for {plural(run.whole, 'block')} executed whole" if run.whole else ""
     return f"{blocks}{done}; global memory was not touched, and so not checked{but}"
 
