@@ -1,6 +1,6 @@
 """Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
 
-SET is `grids` or `irregular`, a file of kernels beside this one:
+SET is `grids`, `irregular` or `customary`, a file of kernels beside this one:
 
 python grids.py compile SET           makes tests/data/hardware/SET.cubin
 python grids.py launch SET NAME …     launches, on a GPU
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from recorder import DATA, HERE, commands
 
-SMALL = 4 << 20
+SMALL = 8 << 20
 """Bytes of each array of launches that do not say how much memory they need."""
 COUNTERS = (
     ("smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"),
@@ -112,7 +112,37 @@ IRREGULAR = [
     Grid("clustered", (20_006,), (64,), (1_200_001, 0)),
     Grid("boxes", (43, 41, 37), (64,), (163, 144)),
 ]
-SETS = {"grids": GRIDS, "irregular": IRREGULAR}
+CUSTOMARY = [
+    Grid("clamped_stencil", (1001, 1009), (32, 8), (32_001, 8_065)),
+    Grid("batched", (5, 4, 50_003), (16, 16), (75, 0)),
+    Grid("grouped", (1_001_000,), (64,), (1000, 1001)),
+    Grid("zigzag", (1_024_000,), (64,), (1000, 63_990)),
+    Grid("striding_loop", (1_000_003,), (64,), (10_000, 10_007)),
+    Grid("persistent", (1056,), (16, 16), (4001, 3999)),
+    Grid("morton", (1 << 20,), (64,), (1000, 900)),
+    Grid("hilbert", (1_048_576,), (64,), (0, 0)),
+    Grid("split_k", (64, 65, 240), (16, 16), (1023, 10_001)),
+    Grid("halo3d", (101, 103, 105), (8, 4, 4), (803, 411)),
+    Grid("pairs", (1_000_405,), (64,), (90_000, 0)),
+    Grid("strided_convolution", (15, 29, 2301), (16, 8), (451, 449)),
+    Grid("fft", (1_000_003,), (64,), (97, 0)),
+    Grid("fft_pass", (1_000_003,), (64,), (128_000_000, 11)),
+    Grid("fft_pass", (1_000_003,), (64,), (128_000_000, 4)),
+    Grid("tensor_product", (1_024_000,), (64,), (1000, 32_000)),
+    Grid("pipeline", (1_000_003,), (64,), (4_500_000, 64)),
+    Grid("shifted_copies", (1_000_003,), (64,), (64, 3)),
+    Grid("shifted_copies", (100_003, 11), (64,), (37, 3)),
+    Grid("long_indices", (1_000_003,), (64,), (200, 1001)),
+    Grid("reshaped", (10_000_000,), (64,), (100, 64)),
+    Grid("early", (100_003, 11), (128,), (1200, 0)),
+    Grid("attention", (33, 32_003), (128,), (1029, 510)),
+    Grid("interleaved", (1_000_003,), (64,), (132, 11)),
+    Grid("bitonic", (1_000_003,), (128,), (1 << 20, 0)),
+    Grid("rotated", (1_000_003,), (64,), (0, 0)),
+    Grid("packed_rows", (1000, 1001), (64,), (0, 0)),
+    Grid("floats_of_places", (1_000_003,), (64,), (100, 100_000)),
+]
+SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY}
 
 
 def compile_all(chosen: str) -> None:
