@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +21,51 @@ from banksim.runs.outcome import Run
 
 if TYPE_CHECKING:
     from banksim.machine.llvm.compile import Compiled
-    from banksim.machine.llvm.counts import Counts
+    from banksim.machine.llvm.counts import Counts, Site
 
-Figures = tuple[tuple[Conflicts, ...], npt.NDArray[np.int64]]
+
+@dataclass(frozen=True, eq=False)
+class Judged(Sequence[Conflicts]):
+    """What requests cost by each rule: `tallies` (sites, rules) of dtype TALLY. The `Conflicts` are made when somebody
+    looks at them: a program may have thousands of launches, which are added up before."""
+
+    kernel: Kernel
+    sites: tuple[Site, ...]
+    tallies: npt.NDArray[np.void]
+    rules: tuple[Architecture, ...]
+
+    @cached_property
+    def conflicts(self) -> tuple[Conflicts, ...]:
+        return tuple(
+            Conflicts(rule, sites(self.kernel, self.sites, self.tallies[:, number], rule))
+            for number, rule in enumerate(self.rules)
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Conflicts: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Conflicts, ...]: ...
+    def __getitem__(self, index: int | slice) -> Conflicts | tuple[Conflicts, ...]:
+        return self.conflicts[index]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self.conflicts == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def sum_of_launches(judged: Sequence[tuple[Judged, int]]) -> Judged:
+    """What `merge` makes of the conflicts of launches of the same sites, each of which was made so many times."""
+    from banksim.machine.llvm.counts import of_launches
+
+    one, times = judged[0][0], [number for _, number in judged]
+    return replace(one, tallies=of_launches([each.tallies for each, _ in judged], times, one.kernel.shared_base))
+
+
+Figures = tuple[Judged, npt.NDArray[np.int64]]
 
 
 def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Compiled, Counts]]) -> Run:
@@ -47,7 +91,7 @@ def run_of(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[
 def figures(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple[Compiled, Counts]]) -> Figures:
     """`judged` and `counts` of a `Run`. Launches of a program often count the same as the one before of their kernel:
     then they are the same objects."""
-    from banksim.machine.llvm.counts import merged
+    from banksim.machine.llvm.counts import by_site, merged
 
     compiled, first = parts[0]
     key, counted = ("figures", id(compiled), *rules), (first.counters.tobytes(), first.tallies.tobytes())
@@ -55,10 +99,8 @@ def figures(launch: Launch, rules: Sequence[Architecture], parts: Sequence[tuple
     if kept is not None and key in kept and kept[key][1] == counted:
         known: Figures = kept[key][2]
         return known
-    tallies = merged([one.tallies.reshape(-1) for _, one in parts]).reshape(first.tallies.shape)
-    judged = tuple(
-        Conflicts(rule, sites(launch, compiled.sites, tallies[:, number], rule)) for number, rule in enumerate(rules)
-    )
+    numbers, tallies = compiled.numbers_of_sites, merged([one.tallies for _, one in parts])
+    judged = Judged(launch.kernel, tuple(numbers), by_site(numbers, tallies), tuple(rules))
     executed = np.sum([by_instruction(launch.kernel, part, counts.counters) for part, counts in parts], axis=0)
     if kept is not None:
         kept[key] = compiled, counted, (judged, executed)
@@ -74,27 +116,21 @@ def by_instruction(kernel: Kernel, compiled: Compiled, counters: npt.NDArray[np.
 
 
 def sites(
-    launch: Launch, places: Sequence[tuple[int, str, int]], tallies: npt.NDArray[np.void], rule: Architecture
+    kernel: Kernel, places: Sequence[Site], tallies: npt.NDArray[np.void], rule: Architecture
 ) -> tuple[SiteConflicts, ...]:
-    """What each instruction that made requests cost under one rule, in the order of the code. One that makes requests
-    of several kinds is one site for each kind."""
-    from banksim.machine.llvm.counts import merged
-
-    alike: dict[tuple[int, str, int], list[npt.NDArray[np.void]]] = {}
-    for number, place in sorted(enumerate(places), key=lambda pair: pair[1][0]):
-        if tallies[number]["worst_mask"]:
-            alike.setdefault(place, []).append(tallies[number : number + 1])
-    return tuple(site_conflicts(launch, *place, merged(found)[0], rule) for place, found in alike.items())
+    """What the requests of each site cost under one rule, where there were any."""
+    met = zip(places, tallies, strict=True)
+    return tuple(site_conflicts(kernel, *place, tally, rule) for place, tally in met if tally["worst_mask"])
 
 
-def site_conflicts(launch: Launch, pc: int, op: str, width: int, t: np.void, rule: Architecture) -> SiteConflicts:
+def site_conflicts(kernel: Kernel, pc: int, op: str, width: int, t: np.void, rule: Architecture) -> SiteConflicts:
     low, high, unknown = int(t["low"]), int(t["high"]), int(t["unknown"])
     ideal = int(t["ideal"])
     transactions: Count | None = None if unknown else low if low == high else Range(low, high)
-    address = np.asarray(t["worst_address"], np.int64) - launch.kernel.shared_base
+    address = np.asarray(t["worst_address"], np.int64) - kernel.shared_base
     mask = int(t["worst_mask"])
     return SiteConflicts(
-        site=launch.kernel.instructions[pc // BYTES].site,
+        site=kernel.instructions[pc // BYTES].site,
         op=op,
         width=width,
         requests=int(t["requests"]),

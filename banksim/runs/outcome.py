@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -53,7 +54,7 @@ class Run(Reported):
 
     kernel: Kernel
     launch: Launch
-    judged: tuple[Conflicts, ...]
+    judged: Sequence[Conflicts]
     counts: npt.NDArray[np.int64]
     blocks: int
     seconds: float

@@ -18,6 +18,7 @@ from banksim.machine import codes, state
 from banksim.machine.launch import Launch
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
+from banksim.machine.llvm.counts import Site, numbers_of
 from banksim.machine.llvm.emit import APART, Emitter
 from banksim.machine.llvm.engine import Register, register_at
 from banksim.machine.llvm.objects import QUICKLY, engine_version, objects
@@ -47,7 +48,7 @@ class Compiled:
     blocks: Callable[[int, int, int], int]
     spans: list[tuple[int, int]]
     guarded: list[int]
-    sites: list[tuple[int, str, int]]
+    sites: list[Site]
     begin: Callable[[int, int], None]
     one_pass: Callable[[int], int]
     step: int
@@ -68,6 +69,10 @@ class Compiled:
         for number, pc in enumerate(self.guarded, 2 * len(self.spans)):
             found[pc // BYTES, 2] = number
         return found
+
+    @cached_property
+    def numbers_of_sites(self) -> dict[Site, list[int]]:
+        return numbers_of(self.sites)
 
     def warp_instructions(self, counters: npt.NDArray[np.int64]) -> int:
         """How many were executed, by what was counted."""

@@ -1,5 +1,6 @@
 """What the blocks that a worker ran counted, and how counts are added."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from banksim.machine.doubts import Doubts
 from banksim.machine.faults import Stop
 from banksim.machine.races.findings import Finding, Hint
+from banksim.requests.kinds import LANES
 
 Array = npt.NDArray[np.void]
 
@@ -31,23 +33,78 @@ class Counts:
     doubts: Doubts = field(default_factory=dict)
 
 
-def merged(tallies: list[Array]) -> Array:
-    """The sums of what workers counted; of their worst requests the worst, first in block and warp. (NumPy's own copy
-    leaves what lies between fields as memory was, and equal tallies would differ in their bytes.)"""
-    total = tallies[0].view(np.uint8).copy().view(tallies[0].dtype)
+Site = tuple[int, str, int]
+"""The pc of an instruction that makes requests, their op and width."""
+SUMMED = ("requests", "low", "high", "ideal", "unknown")
+WORST = ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address")
+
+
+def numbers_of(sites: Sequence[Site]) -> dict[Site, list[int]]:
+    """The sites in the order of the code, each once, with their numbers: an instruction may have been translated more
+    than once."""
+    found: dict[Site, list[int]] = {}
+    for number, site in sorted(enumerate(sites), key=lambda pair: pair[1][0]):
+        found.setdefault(site, []).append(number)
+    return found
+
+
+def by_site(numbers: Mapping[Site, Sequence[int]], tallies: Array) -> Array:
+    """The tallies of each site, from those of each number."""
+    found = tallies[[first for first, *_ in numbers.values()]]
+    for row, alike in enumerate(numbers.values()):
+        if len(alike) > 1:
+            found[row] = merged([tallies[number] for number in alike])
+    return found
+
+
+def merged(tallies: Sequence[Array], of_launches: bool = False) -> Array:
+    """The sums of what workers counted, or launches; of their worst requests the worst, first in block and warp."""
+    total = copied(tallies[0])
     for other in tallies[1:]:
-        for name in ("requests", "low", "high", "ideal", "unknown"):
+        for name in SUMMED:
             total[name] += other[name]
         total["degree"] = np.maximum(total["degree"], other["degree"])
-        better = takes_over(total, other)
-        for name in ("worst_excess", "worst_mask", "worst_block", "worst_warp", "worst_address"):
+        better = takes_over(total, other, is_before(total, other) if of_launches else np.zeros(total.shape, np.bool_))
+        for name in WORST:
             total[name][better] = other[name][better]
     return total
 
 
-def takes_over(held: Array, new: Array) -> npt.NDArray[np.bool_]:
-    """Where the worst request of `new` is to be named instead of the one that is held."""
-    better: npt.NDArray[np.bool_] = np.zeros(held.shape, np.bool_)
+def copied(tallies: Array) -> Array:
+    """The same in memory of its own. NumPy's own copy leaves what lies between fields as memory was, and the bytes of
+    equal tallies would differ."""
+    return np.ascontiguousarray(tallies).reshape(-1).view(np.uint8).copy().view(tallies.dtype).reshape(tallies.shape)
+
+
+def of_launches(tallies: Sequence[Array], times: Sequence[int], base: int) -> Array:
+    """The sums of launches, each of which was made so many times. Of their worst requests nothing is left that is not
+    told, so that they can be compared; `base`: where the kernel's shared memory begins."""
+    found = np.stack(tallies)
+    for name in SUMMED:
+        found[name] *= np.reshape(times, (-1, *[1] * (found.ndim - 1)))
+    lanes = found["worst_mask"][..., None] >> np.arange(LANES, dtype=np.uint32) & 1
+    found["worst_address"] = np.maximum(found["worst_address"] * lanes, base)
+    found["worst_excess"] *= found["unknown"] == 0
+    while len(found) > 1:
+        more = len(found) // 2
+        rest = found[more:]
+        rest[:more] = merged([rest[:more], found[:more]], of_launches=True)
+        found = rest
+    return copied(found[0])
+
+
+def is_before(held: Array, new: Array) -> npt.NDArray[np.bool_]:
+    """Whether of two requests that are alike otherwise that of `new` has the smaller mask, or smaller addresses."""
+    first = (held["worst_address"] != new["worst_address"]).argmax(-1)[..., None]
+    old, other = (np.take_along_axis(one["worst_address"], first, -1)[..., 0] for one in (held, new))
+    less: npt.NDArray[np.bool_] = new["worst_mask"] < held["worst_mask"]
+    less |= (new["worst_mask"] == held["worst_mask"]) & (other < old)
+    return less
+
+
+def takes_over(held: Array, new: Array, better: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where the worst request of `new` is to be named instead of the one that is held. `better`: where it is, if both
+    are of equal excess, of one block and of one warp."""
     for name, better_of in (("worst_warp", np.less), ("worst_block", np.less), ("worst_excess", np.greater)):
         better = better_of(new[name], held[name]) | ((new[name] == held[name]) & better)
     better = (new["worst_mask"] != 0) & (better | (held["worst_mask"] == 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -18,6 +18,7 @@ from banksim.errors import BanksimError, InputError
 from banksim.machine.doubts import Doubts, all_notes, together
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
+from banksim.runs.counts_to_conflicts import Judged, sum_of_launches
 from banksim.runs.options import Options
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.clock import Clock
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from banksim.kernels.kernel import Kernel
     from banksim.machine.launch import Dim3, Launch
+    from banksim.machine.llvm.counts import Site
     from banksim.runs.outcome import Run
     from banksim.storage import Writer
     from banksim.timing.spent_cycles import Cycles
@@ -122,6 +124,9 @@ class KernelLaunches:
     again: dict[tuple[object, ...], tuple[Run, Shape, int]] = field(default_factory=dict)
     """Runs that are added, and how many later launches counted the same: each shares the run's very objects."""
 
+    waiting: defaultdict[tuple[Site, ...], list[tuple[Judged, int]]] = field(default_factory=lambda: defaultdict(list))
+    """What is to be added to `judged`, and how many times, by the sites."""
+
     @property
     def notes(self) -> tuple[str, ...]:
         return (*self.out_of_bounds, *all_notes(self.doubts))
@@ -133,11 +138,18 @@ class KernelLaunches:
             self.again[key] = run, shape, self.again[key][2] + 1
             return
         if len(self.again) == MOST_AGAIN:
-            self.settle()
+            self.add_again()
         self.again[key] = run, shape, 0
         self.add_times(run, shape, 1)
 
     def settle(self) -> None:
+        """Add all that is yet to be added."""
+        self.add_again()
+        for judged in self.waiting.values():
+            self.add_judged(sum_of_launches(judged))
+        self.waiting.clear()
+
+    def add_again(self) -> None:
         """Add the runs that came again."""
         found = [*self.again.values()]
         self.again.clear()
@@ -158,11 +170,19 @@ class KernelLaunches:
         self.hints = self.hints or run.hints
         self.out_of_bounds = tuple(dict.fromkeys([*self.out_of_bounds, *run.out_of_bounds]))
         self.doubts = together([*self.doubts.values(), *run.doubtful.values()])
-        judged = (repeated(one, times) for one in run.judged)
-        self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
+        if isinstance(run.judged, Judged):
+            waiting = self.waiting[run.judged.sites]
+            waiting.append((run.judged, times))
+            if len(waiting) == MOST_AGAIN:
+                waiting[:] = [(sum_of_launches(waiting), 1)]
+        else:
+            self.add_judged([repeated(one, times) for one in run.judged])
         if run.cycles is not None:
             self.times = self.times or Times()
             self.times.add(run.cycles, microseconds_of(run), times)
+
+    def add_judged(self, judged: Sequence[Conflicts]) -> None:
+        self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""

@@ -208,6 +208,9 @@ class Process:
         return str(FIGURES[arch].at_once(cluster, blocks) if cluster else blocks).encode()
 
     def clock(self, _: bytes) -> bytes:
+        """A reading of the clock; nothing where no time is simulated."""
+        if not self.options.timing:
+            return b""
         now = self.program.launches.clock
         return CLOCK.pack(now.launches, now.unknown, now.microseconds)
 

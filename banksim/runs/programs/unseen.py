@@ -43,6 +43,11 @@ def shape_of(launch: Launch) -> Shape:
     return launch.kernel, launch.grid, launch.block
 
 
+def size_of(launch: Launch) -> tuple[Kernel, Dim3, int]:
+    """Much the same for all grids of one order of magnitude."""
+    return launch.kernel, launch.block, launch.blocks.bit_length()
+
+
 @dataclass(frozen=True)
 class CountedLaunch:
     """A launch, what it counts as long as allocations lie in these places, and how it uses each: bits of
@@ -89,6 +94,7 @@ class Unseen:
     read_at_once: set[int] = field(default_factory=lambda: {HEAP_SLOT})
     undecided: set[Shape] = field(default_factory=set)
     small: dict[Shape, float] = field(default_factory=dict)
+    small_sizes: set[tuple[Kernel, Dim3, int]] = field(default_factory=set)
     known: OrderedDict[Key, CountedLaunch] = field(default_factory=OrderedDict)
 
     def execute(self, launch: Launch, rules: Rules, options: Options) -> Run:
@@ -161,6 +167,13 @@ class Unseen:
                 self.known.popitem(last=False)
         return found if found.slots.isdisjoint(self.repeats.shared | self.read_at_once) else None
 
+    def is_small(self, launch: Launch) -> bool:
+        """Whether executing a launch is next to no work, to judge by one of its size."""
+        size = size_of(launch)
+        if size not in self.small_sizes and is_small(replace(launch, pages=None, doubts={})):
+            self.small_sizes.add(size)
+        return size in self.small_sizes
+
     def count(self, launch: Launch, rules: Rules, options: Options, places: bytes) -> CountedLaunch | None:
         """The counts of a large launch by its classes; nothing where they do not tell all."""
         from banksim.classes import counting
@@ -168,7 +181,7 @@ class Unseen:
 
         if len(self.memory) > MOST_BUFFERS:
             return None
-        if shape_of(launch) not in self.small and is_small(replace(launch, pages=None, doubts={})):
+        if shape_of(launch) not in self.small and self.is_small(launch):
             self.small[shape_of(launch)] = 0.0
             return None
         found = counting.count(launch, rules, options.progress, placed=True)

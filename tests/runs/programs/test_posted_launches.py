@@ -45,7 +45,11 @@ int main(int argc, char **argv) {
     const char *how = argv[1];
     cudaMalloc(&p, 1 << 15);
     if (!strcmp(how, "pinned")) cudaMallocHost(&seen, 4096);
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    cudaEventRecord(event);
     for (n = 1; n < 4; n++) add<<<1, 32>>>(p, !strcmp(how, "fault") && n == 2 ? 1 << 29 : 0, n);
+    if (!strcmp(how, "file")) cudaEventRecord(event);
     if (!strcmp(how, "file")) fclose(fopen(argv[2], "w"));
     if (!strcmp(how, "pinned")) { add<<<1, 32>>>(seen, 0, 7); printf("%d\\n", seen[0]); }
     for (int k = 0; !strcmp(how, "same") && k < 400; k++) add<<<1, 32>>>(p, 0, k % 200 == 150);
@@ -141,7 +145,8 @@ def test_every_launch_is_executed_in_order(how: str, printed: str, status: int, 
 
 
 def test_the_program_goes_on_meanwhile(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No launch is executed here before the program has written a file behind it."""
+    """No launch is executed here before the program has written a file behind it, and recorded an event: without
+    --timing an event has no time to ask for."""
     executed, pause, launched = list[bool](), threading.Event(), Process.launched
 
     def late(process: Process, content: bytes) -> bytes:
