@@ -18,6 +18,7 @@ LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/tim
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 SEQUENCES = "sequences of instructions on 1 to 32 warps of one H200: tests/data/timing/h200_sequences.npz"
 BEGINS = "clocks behind barrier reductions of 16 and 32 warps on one H200: tests/data/timing/h200_begins.npz"
+PARTS = "warps that part more than once, 1 to 32 of them, on one H200: tests/data/timing/h200_parts.npz"
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
@@ -99,6 +100,7 @@ class Numbers(NamedTuple):
     asked: int  # how long before the unit of barriers begins with what a sub-core has sent there the next may follow
     join: int  # more than a branch, where another group of the warp goes on with the same instruction,
     switch: int  # … or with another
+    buried: int  # … and still more, if the warp parted again after it had been parked
     server: int  # cycles for which most instructions hold what else all sub-cores share
     value: int  # more until MATCH.ANY has its result, for each different value after the first
     copy: int  # half the transactions' worth of time that an asynchronous copy takes of the slots,
@@ -216,6 +218,7 @@ H200 = Figures(
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
+        **measured(PARTS, buried=38),
         **measured(BEGINS, asked=32),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),

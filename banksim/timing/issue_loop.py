@@ -9,7 +9,7 @@ import numpy as np
 from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.llvm.groups import cluster_of
-from banksim.machine.state import Context
+from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
@@ -20,8 +20,32 @@ from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_clust
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
 from banksim.timing.instruction_caches import LINE, fetched, turn
-from banksim.timing.issue_records import ALLOWED, BLOCKED, CYCLE, DONE, ISSUED, PER_MILLE, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import ALU, BARRIER, BARRIERS, FENCE, FMA, HALF, HEAVY, MEMORY, PLAIN, SLEEP, VARIABLE
+from banksim.timing.issue_records import (
+    ALLOWED,
+    BLOCKED,
+    CYCLE,
+    DONE,
+    ISSUED,
+    PER_MILLE,
+    IssueRow,
+    Multiprocessor,
+    ResidentWarp,
+)
+from banksim.timing.issue_table import (
+    ALU,
+    BARRIER,
+    BARRIERS,
+    CONVERGENCE,
+    FENCE,
+    FMA,
+    HALF,
+    HEAVY,
+    MEMORY,
+    PLAIN,
+    SLEEP,
+    UNIFORM,
+    VARIABLE,
+)
 from banksim.timing.releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
 from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_of
@@ -119,6 +143,17 @@ def different(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
 
 
 @inlined
+def dig(warp: ResidentWarp, f: Numbers, row: IssueRow, record: Warp) -> Integer:
+    """How much later a warp goes on with parked threads than with the part that was parked last, which is at hand."""
+    more: Integer = 0
+    if row.server == CONVERGENCE and record.active & warp.buried:
+        more = f.buried + (f.join + f.branch if record.active & warp.parked else 0)
+    warp.parked &= ~record.active
+    warp.buried &= ~record.active
+    return more
+
+
+@inlined
 def issue(
     sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step: Integer, w: Integer, t: Integer
 ) -> Integer:
@@ -181,8 +216,9 @@ def issue(
             sm.halves[warp.core] = pipe
         sm.busy[warp.core, row.pipe] += row.interval
         if row.blocks:
-            for other in (ALU, FMA):
-                sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
+            for other in (ALU, FMA, UNIFORM):
+                if row.others >> other & 1:
+                    sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
         if row.server >= 0 and active:
             begins = max(begins, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
@@ -193,7 +229,7 @@ def issue(
             if row.kind == PLAIN:
                 warp.ready += begins - t - row.way
             shared_memory_path.grant(path, warp.core)
-    elif parts > 1:  # WARPSYNC sends the parts of a warp on one after the other
+    elif row.each and (parts > 1 or running != record.live):  # WARPSYNC sends the parts of a warp on in turn
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
@@ -232,13 +268,15 @@ def issue(
     else:
         if answer == codes.BLOCKED:
             warp.state, warp.barrier, warp.released, warp.ahead = BLOCKED, i, NEVER, 0
+        if record.slot and record.slot != warp.parked:
+            warp.parked, warp.buried = record.slot, warp.buried | warp.parked
         warp.next = i + 1 if warp.state == BLOCKED else record.pc // 16
         if warp.next != i + 1:
             line = warp.next // LINE
             target = fetched(sm.caches, f, warp.core, line, True, turn(sm.caches, f, warp.core, t))
             warp.line = target + f.line
             if row.joins and record.active != running:
-                warp.ready = target + (f.join if warp.next == i else f.switch)
+                warp.ready = target + (f.join if warp.next == i else f.switch) + row.each + dig(warp, f, row, record)
             else:
                 warp.ready = max(warp.ready, target)
         elif warp.next % LINE == 0:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.system.bundles import bundle
-from banksim.system.compiled_types import I4, I8, U8, fields
+from banksim.system.compiled_types import I4, I8, U4, U8, fields
 from banksim.timing.instruction_caches import InstructionCaches
 
 BEHIND_BARRIER = 64
@@ -35,6 +35,8 @@ class ResidentWarp(Protocol):
     ahead: I8  # how many instructions behind the barrier have issued while it waits there
     number: I8  # of the warp in its block
     ended: I8
+    parked: U4  # mask of the part that its last divergent branch parked, as long as that waits,
+    buried: U4  # … and of those that others had parked before
     awaits: I8  # the number of the group that it waits for; -1: none
     awaited: I8  # … and its kind: asynchronous.COPIES …
 
@@ -90,7 +92,8 @@ class IssueRow(Protocol):
     even_slack: I4  # … for how many cycles the bank of even ones may be busy yet without a delay
     odd_slack: I4
     alone: I4  # whether the sub-core issues nothing in the cycle before
-    blocks: I4  # cycles for which it holds the pipes of integers and of floats besides its own
+    others: I4  # mask of the pipes that it holds besides its own,
+    blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
 
 

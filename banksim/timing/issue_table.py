@@ -26,8 +26,8 @@ class Unit(NamedTuple):
     """Where an instruction runs. It holds `pipe` of its sub-core for `interval` cycles, and `server`, a unit that all
     sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
-    says. `blocks`: cycles for which it holds the pipes ALU and FMA as well. `way`: cycles until it comes to the server,
-    from whose begin with it `latency` counts. `each`: see IssueRow."""
+    says. `blocks`: cycles for which it holds `others` as well, a mask of pipes. `way`: cycles until it comes to the
+    server, from whose begin with it `latency` counts. `each`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -36,27 +36,47 @@ class Unit(NamedTuple):
     more: int = 0
     serves: int = 1
     blocks: int = 0
+    others: int = 0
     each: int = 0
     way: int = 0
 
 
-ALU, FMA, HEAVY, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(8)
+ALU, FMA, HEAVY, PAIR, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(9)
 """The pipes of a sub-core. FMA and HEAVY: the halves of the multipliers; integers use HEAVY only, floats take that half
-which was not used last. SYSTEM: the way to a shared unit."""
+which was not used last, pairs of halves both, but HFMA2.MMA has a pipe of its own, PAIR. SYSTEM: the way to a shared
+unit."""
+BOTH = 1 << FMA
+"""`others` of what takes both halves of the multipliers,"""
+WIDE_HOLDS = 1 << ALU | 1 << FMA | 1 << UNIFORM
+"""… and of products of 64 bits."""
 HALF = 2
 """Cycles for which a float holds one of the halves."""
-PIPES = ("integer and logic", "float", "multiply", "special functions", "double", "tensor", "uniform", "system")
+PIPES = (
+    "integer and logic",
+    "float",
+    "multiply",
+    "pairs of halves",
+    "special functions",
+    "double",
+    "tensor",
+    "uniform",
+    "system",
+)
 """Their names in reports."""
 CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES, PARTS = range(7)
 """The units that all sub-cores share (`server`): constant memory, special registers, barriers, the unit that compares
 lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return, and that of fences; and from PARTS on
 what each sub-core has to send the parts of a warp on."""
 _TABLE = {
-    "FADD FMUL FFMA HFMA2.MMA": Unit(FMA, 1),
-    "IMAD IDP VIADD HFMA2 HADD2 HMUL2": Unit(HEAVY, 2),
-    "IMAD.HI": Unit(HEAVY, 4, more=2, blocks=3),
-    "IMAD.WIDE": Unit(HEAVY, 4, more=4, blocks=3),
-    "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(ALU, 2),
+    "FADD FMUL FFMA": Unit(FMA, 1),
+    "IMAD IDP VIADD": Unit(HEAVY, 2),
+    "HFMA2 HADD2 HMUL2": Unit(HEAVY, 2, blocks=2, others=BOTH),
+    "HFMA2.MMA": Unit(PAIR, 2),
+    "IMAD.HI": Unit(HEAVY, 4, more=2, blocks=3, others=WIDE_HOLDS),
+    "IMAD.WIDE": Unit(HEAVY, 4, more=4, blocks=3, others=WIDE_HOLDS),
+    "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX VIMNMX3 FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(
+        ALU, 2
+    ),
     "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
     "FCHK": Unit(XU, 8, 26),
@@ -90,9 +110,10 @@ _TABLE = {
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
-IMAD.WIDE tests/data/timing/h200_multipliers.npz, B2R and BAR.RED h200_reductions.npz there, MEMBAR.ALL.GPU
-tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
-tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
+IMAD.WIDE tests/data/timing/h200_multipliers.npz, pairs of halves and VIMNMX3 h200_uniform.npz there, B2R and BAR.RED
+h200_reductions.npz there, MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100:
+tests/data/timing/h100_code.json, YIELD of several warps: tests/data/timing/h200_loops.npz; `each`, and WARPSYNC:
+h200_parts.npz there."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -105,15 +126,15 @@ LATER = {"cas": 5, "SHFL": 1}
 def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
     """One row of dtype CODE for each instruction, in order."""
     table = np.zeros(len(kernel.instructions), CODE)
-    kept: dict[int, int] = {}
+    kept: dict[bool, dict[int, int]] = {False: {}, True: {}}  # … of doubles apart (LATENCY)
     for row, i in zip(table, kernel.instructions, strict=True):
         c = control(i)
-        sources = slots(i)
-        if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, DOUBLE):
-            fresh = {slot: n for slot, n in sources.items() if kept.get(slot) != n}
+        sources, wide = slots(i), unit(i).pipe == DOUBLE
+        if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, PAIR, DOUBLE):
+            fresh = {slot: n for slot, n in sources.items() if kept[wide].get(slot) != n}
             row["even"], row["odd"] = reads(i, fresh)
             row["even_slack"], row["odd_slack"] = (slack(fresh, parity) for parity in (0, 1))
-        kept = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
+        kept[wide] = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
@@ -252,15 +273,15 @@ def slack(sources: dict[int, int], parity: int) -> int:
 
 def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:
     """How many registers of even and of odd numbers an instruction reads. A product of 64 bits is made in two halves:
-    each reads both factors, and its half of the addend. Of three doubles an instruction reads one a cycle, two it reads
-    at once (tests/data/timing/h200_parts.npz)."""
+    each reads both factors, and its half of the addend. A double takes both banks (tests/data/timing/h200_parts.npz,
+    h200_uniform.npz there)."""
     if i.opcode.startswith(WIDE):
         factors, addend = {number for slot, number in sources.items() if slot != ADDEND}, int(ADDEND in sources)
         odd = sum(number & 1 for number in factors)
         return 2 * (len(factors) - odd) + addend, 2 * odd + addend
     numbers = set(sources.values())
-    odd, both = sum(number & 1 for number in numbers), 3 if len(numbers) == 3 else 1
-    return (both, both) if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
+    odd = sum(number & 1 for number in numbers)
+    return (len(numbers),) * 2 if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
 
 
 def registers(i: Instruction) -> int:

@@ -10,7 +10,7 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import FMA, HEAVY, MEMORY, PLAIN, TENSOR
+from banksim.timing.issue_table import BOTH, FMA, HEAVY, MEMORY, PLAIN, TENSOR
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
 
 _WARP = state.WARP
@@ -118,6 +118,9 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
         return False
     if row.pipe >= 0 and sm.pipes[warp.core, pipe_of(sm, warp.core, row)] > t:
         waiting.wake[w] = t + 1 if row.pipe == FMA else sm.pipes[warp.core, row.pipe]
+        return False
+    if row.others == BOTH and sm.pipes[warp.core, FMA] > t:
+        waiting.wake[w] = sm.pipes[warp.core, FMA]
         return False
     if row.alone and sm.latest[warp.core] == t - 1:
         waiting.wake[w] = t + 1

@@ -1,4 +1,5 @@
-"""Uniform instructions and those that read uniform registers, over and over, beside what one H200 took."""
+"""Uniform instructions, those that read uniform registers, pairs of halves, doubles and products of 64 bits, over and
+over, beside what one H200 took."""
 
 from functools import cache
 
@@ -12,7 +13,8 @@ from helpers.recordings import clocked
 TAKEN = [
     ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
     ("first_mixed", 12), ("first_two", 12), ("first_third", 8), ("u_lop3_u", 8), ("l_lop3_u", 8), ("l_mov_u", 8),
-    ("fresh_uni_0", 8), ("carry_3", 8), ("old_3", 8),
+    ("fresh_uni_0", 8), ("carry_3", 8), ("old_3", 8), ("wide_u_u", 16), ("all_hmma2", 8), ("hmma2_hmul2", 8),
+    ("hmul2_ffma", 8), ("hmul2_ffma2", 8), ("dfma2_lop3", 8), ("dadd_dfma3", 8), ("all_vimnmx3", 8),
 ]  # fmt: skip
 
 

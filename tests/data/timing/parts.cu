@@ -52,3 +52,54 @@ KERNEL(three_doubles, {
     _Pragma("unroll 4") for (int j = 0; j < 32; ++j) { a = fma(a, e, f); b = fma(b, f, g); c = fma(c, g, h); d = fma(d, h, e); }
     r += (float)(a + b + c + d);
 })
+KERNEL(parts_parked_in_one_place, {  // those that leave are more: the others go on, and part again
+    int v = t, sum = 0;
+    _Pragma("unroll 1") for (int j = 0; j < 8; ++j) {
+        int x = (lane + j) & 31;
+        do {
+            v = v * 5 + 1;
+            if (x >= 12 + (v == 12345)) break;
+            v = v * 5 + 2;
+            if (x >= 5 + (v == 12345)) break;
+            v = v * 5 + 3;
+            if (x >= 2 + (v == 12345)) break;
+            sum += v * 5 + 4;
+        } while (0);
+        v += sum;
+    }
+    r += v;
+})
+KERNEL(parts_parked_in_three_places, {
+    int v = t;
+    const int *data = (const int *)s + 8192;
+    _Pragma("unroll 1") for (int j = 0; j < 8; ++j) {
+        int x = (lane + j) & 31;
+        v += data[v & 255];
+        if (x < 12 + (v == 12345)) {
+            v += data[(v + 1) & 255];
+            if (x < 5 + (v == 12345)) {
+                v += data[(v + 2) & 255];
+                if (x < 2 + (v == 12345)) v += data[(v + 3) & 255], v += data[(v + 4) & 255];
+                v += data[(v + 5) & 255];
+            }
+            v += data[(v + 6) & 255];
+        }
+        v += data[(v + 7) & 255];
+    }
+    r += v;
+})
+KERNEL(two_threads_reduce, {
+    int v = t;
+    const int *data = (const int *)s + 8192;
+    _Pragma("unroll 1") for (int j = 0; j < 8; ++j) {
+        if (!(lane & 15)) v = __reduce_max_sync(0x10001, v + j);
+        v += data[(v + 3) & 255];
+    }
+    r += v;
+})
+KERNEL(all_wait_for_two_threads, {
+    int *data = (int *)s + 8192;
+    if (!(lane & 15)) data[warp] = __reduce_max_sync(0x10001, t ^ n);
+    __syncthreads();
+    r += data[0];
+})
