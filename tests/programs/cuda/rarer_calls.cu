@@ -1,4 +1,4 @@
-// Pools, batches of copies, nodes of graphs, clusters that run at once, words that streams write: what one H200 answered.
+// Pools, batches of copies, nodes of graphs, clusters that run at once, words that streams write: as one H200 answered.
 #include <cooperative_groups.h>
 #include <cstring>
 #include <cuda.h>
@@ -358,6 +358,26 @@ static void words(CUstream s) {
     IS(cuStreamWaitValue32(s, d, 18, CU_STREAM_WAIT_VALUE_EQ), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+__global__ void both(int *one, int *two) { ++*one, ++*two; }
+
+static void pools_of_other_memory(cudaStream_t s) {
+    cudaMemPool_t pool;
+    cudaMemLocation here = device(), host = {};
+    host.type = cudaMemLocationTypeHost;
+    int *pinned, *managed;
+    OK(cudaMemGetDefaultMemPool(&pool, &host, cudaMemAllocationTypePinned));
+    OK(cudaMallocFromPoolAsync(&pinned, 4, pool, s));
+    OK(cudaMemGetDefaultMemPool(&pool, &here, cudaMemAllocationTypeManaged));
+    OK(cudaMallocFromPoolAsync(&managed, 4, pool, s));
+    OK(cudaStreamSynchronize(s));
+    *pinned = *managed = 4;
+    both<<<1, 1, 0, s>>>(pinned, managed);
+    OK(cudaStreamSynchronize(s));
+    IS(*pinned + *managed, 10);
+    OK(cudaFreeAsync(pinned, s));
+    OK(cudaFreeAsync(managed, s));
+}
+
 int main() {
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
@@ -365,6 +385,7 @@ int main() {
     batches(s);
     graphs(s);
     clusters();
+    pools_of_other_memory(s);
     words(s);
     printf("done\n");
 }

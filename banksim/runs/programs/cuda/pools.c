@@ -1,5 +1,5 @@
-/* Memory of pools, in the order of streams. Pools allocate like cuMemAlloc, and count what of them is used. While a
-   stream is captured, nodes of its graph do it. */
+/* Memory of pools, in the order of streams. Pools are of the device's, of pinned or of managed memory. They allocate
+   like cuMemAlloc and its like, and count what is used. While a stream is captured, nodes of its graph do it. */
 #include "graphs.h"
 #include "memory.h"
 
@@ -8,12 +8,15 @@
 
 #define RESERVED_BYTES (32 << 20) /* what a pool reserves at a time, as one H200 does */
 struct CUmemPoolHandle_st {
+    enum kind kind;
     int reuse[3]; /* hints: as they were set */
     cuuint64_t threshold, reserved, reserved_high, used, used_high, most; /* bytes; `most`: 0 for no limit */
     struct CUmemPoolHandle_st *next;
 };
-static struct CUmemPoolHandle_st first = {.reuse = {1, 1, 1}};
-static CUmemoryPool pools = &first, current = &first;
+static struct CUmemPoolHandle_st standard[] = {{.kind = DEVICE, .reuse = {1, 1, 1}, .next = &standard[PINNED]},
+                                               {.kind = PINNED, .reuse = {1, 1, 1}, .next = &standard[MANAGED]},
+                                               {.kind = MANAGED, .reuse = {1, 1, 1}}};
+static CUmemoryPool pools = standard, current[] = {&standard[DEVICE], &standard[PINNED], &standard[MANAGED]};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool known(CUmemoryPool pool) {
@@ -42,7 +45,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool p
     CUresult failed = cuStreamIsCapturing(stream, &status);
     if (!failed && !known(pool)) failed = CUDA_ERROR_INVALID_VALUE;
     if (!failed && pool->most && pool->used + size > pool->most) failed = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!failed) failed = cuMemAlloc(start, size);
+    if (!failed && !start) failed = CUDA_ERROR_INVALID_VALUE;
+    if (!failed) failed = banksim_allocate(size, pool->kind, CU_MEM_ATTACH_GLOBAL, start);
     if (failed) return failed;
     struct memory *memory = banksim_find(*start);
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
@@ -56,7 +60,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool p
     return banksim_submit(stream, banksim_perform_allocation, &made, sizeof made);
 }
 CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
-    return cuMemAllocFromPoolAsync(start, size, current, stream);
+    return cuMemAllocFromPoolAsync(start, size, current[DEVICE], stream);
 }
 /* Called for all memory that is freed. */
 void banksim_leave_pool(struct memory *memory) {
@@ -70,55 +74,63 @@ CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     CUstreamCaptureStatus status;
     CUresult failed = cuStreamIsCapturing(stream, &status);
     if (failed) return failed;
-    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return banksim_release(start, false);
+    const struct memory *memory = banksim_find(start);
+    bool of_host = memory && memory->pool && memory->kind == PINNED;
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return banksim_release(start, of_host);
     return banksim_submit(stream, banksim_perform_release, &start, sizeof start); /* a graph's memory stays */
 }
-/* The pool of a place and a kind of memory. */
-static CUresult pool_of(CUmemoryPool *pool, const CUmemLocation *place, CUmemAllocationType type) {
+static CUresult kind_of(const CUmemLocation *place, CUmemAllocationType type, enum kind *kind) {
     BEGIN();
-    if (!pool || !place || type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
+    if (!place || type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
     if (place->type == CU_MEM_LOCATION_TYPE_INVALID || (place->type == CU_MEM_LOCATION_TYPE_DEVICE && place->id))
         return CUDA_ERROR_INVALID_VALUE;
-    if (type == CU_MEM_ALLOCATION_TYPE_MANAGED || place->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return banksim_missing("a memory pool of other memory than the device's");
-    GIVE(pool, &first);
+    if (place->type != CU_MEM_LOCATION_TYPE_DEVICE && place->type != CU_MEM_LOCATION_TYPE_HOST)
+        return banksim_missing("a memory pool of one part of the host's memory");
+    if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) GIVE(kind, MANAGED);
+    GIVE(kind, place->type == CU_MEM_LOCATION_TYPE_HOST ? PINNED : DEVICE);
 }
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *place, CUmemAllocationType type) {
-    return pool_of(pool, place, type);
+    enum kind kind;
+    CUresult failed = pool ? kind_of(place, type, &kind) : CUDA_ERROR_INVALID_VALUE;
+    if (failed) return failed;
+    GIVE(pool, &standard[kind]);
 }
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *place, CUmemAllocationType type) {
-    CUresult failed = pool_of(pool, place, type);
-    return failed ? failed : cuDeviceGetMemPool(pool, 0);
+    enum kind kind;
+    CUresult failed = pool ? kind_of(place, type, &kind) : CUDA_ERROR_INVALID_VALUE;
+    if (failed) return failed;
+    GIVE(pool, current[kind]);
 }
 CUresult cuMemSetMemPool(CUmemLocation *place, CUmemAllocationType type, CUmemoryPool pool) {
-    CUmemoryPool none;
-    CUresult failed = pool_of(&none, place, type);
-    return failed ? failed : cuDeviceSetMemPool(0, pool);
+    enum kind kind;
+    CUresult failed = kind_of(place, type, &kind);
+    if (failed || !known(pool) || pool->kind != kind) return failed ? failed : CUDA_ERROR_INVALID_VALUE;
+    GIVE(&current[kind], pool);
 }
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, &first); }
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, current); }
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, &standard[DEVICE]); }
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) { GIVE(pool, current[DEVICE]); }
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-    if (device || !known(pool)) return CUDA_ERROR_INVALID_VALUE;
-    GIVE(&current, pool);
+    return cuMemSetMemPool(&(CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ALLOCATION_TYPE_PINNED, pool);
 }
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
     BEGIN();
-    if (!properties) return CUDA_ERROR_INVALID_VALUE;
-    CUresult failed = pool_of(pool, &properties->location, properties->allocType);
+    enum kind kind;
+    if (!properties || !pool) return CUDA_ERROR_INVALID_VALUE;
+    CUresult failed = kind_of(&properties->location, properties->allocType, &kind);
     if (failed) return failed;
     *pool = banksim_zeroed(sizeof **pool);
-    **pool = (struct CUmemPoolHandle_st){.reuse = {1, 1, 1}, .most = properties->maxSize, .next = pools};
+    **pool = (struct CUmemPoolHandle_st){kind, {1, 1, 1}, .most = properties->maxSize, .next = pools};
     GIVE(&pools, *pool);
 }
 /* Its memory stays until it is freed. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    if (pool == &first || !known(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (!known(pool) || pool == &standard[pool->kind]) return CUDA_ERROR_INVALID_VALUE;
     CUmemoryPool *place = &pools;
     pthread_mutex_lock(&lock);
     while (*place != pool) place = &(*place)->next;
     *place = pool->next;
-    if (current == pool) current = &first;
+    if (current[pool->kind] == pool) current[pool->kind] = &standard[pool->kind];
     pthread_mutex_unlock(&lock);
     free(pool);
     return CUDA_SUCCESS;
