@@ -22,7 +22,7 @@ PARTS = "warps that part more than once, 1 to 32 of them, on one H200: tests/dat
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
-GRIDS = "empty launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json"
+GRIDS = "launches of 1 to 16,896 blocks on one H200: tests/data/timing/h200_memory.json, h200_grids.json (ends)"
 STAMPS = "begin and end of each block of 264 to 5,280 on one H200: tests/data/timing/h200_memory.json"
 MEMORY = "loads, stores and atomics of 1 to 1,056 blocks on one H200: tests/data/timing/h200_memory.json"
 ASSUMED = "assumed: nobody has shown it"
@@ -32,6 +32,7 @@ CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/da
 TOGETHER = "cudaOccupancyMaxActiveClusters for clusters of 1 to 16 on one H200; another chip may have other groups"
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
+STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -224,7 +225,7 @@ H200 = Figures(
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
-        **measured(GRIDS, apart_blocks=166),
+        **measured(GRIDS, apart_blocks=160),
         **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),
         **measured(
             CLUSTERS,
@@ -250,6 +251,7 @@ H200 = Figures(
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),
+        "load beside": Held(0, 40, "measured", STREAMS_OF_GRIDS),
         "store line": Held(200, 350, "measured", MEMORY),
         "store sector": Held(100, 183, "measured", MEMORY),
         "store part": Held(125, 225, "measured", MEMORY),

@@ -63,8 +63,8 @@ def run(
     code alone), and the arrays then hold the results of the first. Every other architecture's rule is judged on the
     code of the first, or of sm_90. None: a loaded kernel's own architecture, else sm_90.
 
-    `timing`: simulate time as well: `Run.cycles`. The blocks that one multiprocessor holds at first (or `timed_blocks`
-    of those that it is given) are timed, the others counted; in a timed block the kernel's clocks read the simulated
+    `timing`: simulate time as well: `Run.cycles`. The first blocks of one multiprocessor, some three rounds of them (or
+    `timed_blocks`), are timed, the others counted; in a timed block the kernel's clocks read the simulated
     cycles. (Where no time is simulated, every reading moves a clock on.) `global_latency`, in cycles, is assumed for
     loads from global memory, instead of modelling the caches.
 

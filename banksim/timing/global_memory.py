@@ -1,6 +1,7 @@
 """Global memory behind a multiprocessor: its L1 cache, and its share of the L2 cache that all multiprocessors share.
 
-A request takes a transaction of the path for each line of 128 bytes that it touches. The L1 has tags by line and valid
+A load takes the path for as many cycles as its busiest bank: tags of lines lie in four of them, words in 32. What else
+is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid
 bits by sector of 32 bytes; what is stored goes on to the L2 and leaves them as they are. Sectors that it lacks come
 from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or, if all ask
 at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2 has
@@ -27,13 +28,17 @@ LINE = 7
 """Bits of a place within its line."""
 WAYS = 8
 """Lines of a set of the L1: assumed."""
+TAG_BANKS = 0b10110101, 0b11011010
+"""The four banks of the L1's tags: the parity of these bits of a line, as loads of 2 to 32 lines told (one H200:
+tests/data/timing/h200_places.json)."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
-LINES, SECTORS, PARTS, LANES = range(4)
-"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word."""
+LINES, SECTORS, PARTS, LANES, BESIDE = range(5)
+"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word; a
+sector that is loaded, where stores leave."""
 HELD = {
-    CACHED: ("load line", "load sector"),
-    PAST: ("load line", "load sector"),
+    CACHED: ("load line", "load sector", "load sector", "load sector", "load beside"),
+    PAST: ("load line", "load sector", "load sector", "load sector", "load beside"),
     STORED: ("store line", "store sector", "store part"),
     REDUCED: ("add sector", "add sector", "add sector", "add lane"),
     ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
@@ -70,7 +75,7 @@ class GlobalMemory(NamedTuple):
 
 
 def no_costs() -> npt.NDArray[np.int64]:
-    return np.zeros((2, KEPT + 1, LANES + 1), np.int64)
+    return np.zeros((2, KEPT + 1, BESIDE + 1), np.int64)
 
 
 def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
@@ -109,6 +114,11 @@ def busy(memory: GlobalMemory) -> int:
     return max(int(memory.busy.max()), int(memory.same.busy.max()))
 
 
+def sent_by(memory: GlobalMemory) -> int:
+    """Until when what has left is on its way to the L2, in hundredths of a cycle."""
+    return max(int(memory.held[[OUT, SHARE_OUT]].max()), int(memory.same.latest[0]))
+
+
 @inlined
 def leaves(far: Integer) -> bool:
     """Whether a request goes on to the L2 whatever the L1 has."""
@@ -116,9 +126,50 @@ def leaves(far: Integer) -> bool:
 
 
 @inlined
-def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: bool) -> Integer:
+def tag_bank(line: Integer) -> Integer:
+    """In which bank of the L1 the tag of a line lies."""
+    low, high = TAG_BANKS
+    bank: Integer = ones(line & low) & 1 | (ones(line & high) & 1) << 1
+    return bank
+
+
+@inlined
+def passes(memory: GlobalMemory, row: Integer, load: bool) -> Integer:
+    """How many transactions of the path a request takes whose lines have been noted."""
+    n: Integer = memory.lines[row]
+    if not load or n == 1:
+        return n
+    tags: Integer = 0  # a byte for each bank
+    units: Integer = 0  # by bank of words: a bit of the number of lines that have one there
+    twos: Integer = 0
+    fours: Integer = 0
+    eights: Integer = 0
+    sixteens: Integer = 0
+    all_of_them: Integer = -1
+    for k in range(n):
+        tags += 1 << 8 * tag_bank(memory.line[row, k])
+        carry = memory.words[row, k]
+        all_of_them &= carry
+        units, carry = units ^ carry, units & carry
+        twos, carry = twos ^ carry, twos & carry
+        fours, carry = fours ^ carry, fours & carry
+        eights, carry = eights ^ carry, eights & carry
+        sixteens ^= carry
+    most: Integer = 0
+    for k in range(4):
+        most = max(most, tags >> 8 * k & 255)
+    words: Integer = 0
+    among: Integer = -1
+    for bits in (sixteens, eights, fours, twos, units):
+        words = 2 * words + ((among & bits) != 0)
+        among = among & bits if among & bits else among
+    return max(most, n if all_of_them else words)
+
+
+@inlined
+def note_lines(memory: GlobalMemory, row: Integer, context: Context, together: bool) -> None:
     """Note which lines and words the instruction that was executed last touches; if `together`, also how many lanes
-    have the same word, at most. Returns the number of lines."""
+    have the same word, at most."""
     n = 0
     seen: Integer = 0  # a bit for some lines each, so that a new one is seldom looked for
     span: Integer = max(np.int64(context.far_width) // 4, np.int64(1))
@@ -142,7 +193,6 @@ def lines_of(memory: GlobalMemory, row: Integer, context: Context, together: boo
     memory.lines[row] = n
     if together:
         note_lanes(memory, row, context)
-    return n
 
 
 @inner
@@ -163,13 +213,14 @@ def note_lanes(memory: GlobalMemory, row: Integer, context: Context) -> None:
 
 @inlined
 def together(memory: GlobalMemory, row: Integer, n: Integer, kind: Integer) -> Integer:
-    """Lanes that hold a way to the L2 for a line of a request: those at one word of any line, for its first line."""
+    """Lanes that hold a way to the L2 for a line of a request: those at one word of any line, for its first line. 0:
+    none meet."""
     most: Integer = 1
     if n == 0 and kind != STORED:
         for one in range(memory.lines[row]):
             for s in range(4):
                 most = max(most, memory.lanes[row, one, s])
-    return most
+    return most if most > 1 else 0
 
 
 @inlined
@@ -202,6 +253,9 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
         way = IN + 2 * share
         memory.busy[way] += cost
         last = max(last, hold(memory.held, way, cost, t))
+    beside = sectors * memory.costs[1, kind, BESIDE]
+    memory.busy[SHARE_OUT] += beside
+    hold(memory.held, SHARE_OUT, beside, t)
     return last + f.l2
 
 

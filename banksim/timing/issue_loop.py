@@ -18,7 +18,19 @@ from banksim.timing import issue_table, shared_memory_path
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
-from banksim.timing.global_memory import ATOMIC, NEAR, REDUCED, REMOTE, STORED, issued, leaves, lines_of
+from banksim.timing.global_memory import (
+    ATOMIC,
+    CACHED,
+    NEAR,
+    PAST,
+    REDUCED,
+    REMOTE,
+    STORED,
+    issued,
+    leaves,
+    note_lines,
+    passes,
+)
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
     ALLOWED,
@@ -80,7 +92,8 @@ def request(
             what, cost, later = issue_table.ASSUMED, row.cost if row.cost else f.global_cost, f.global_latency
         else:
             what, far, later = issue_table.GLOBAL, row.far, f.l1
-            cost = max(row.cost, lines_of(path.memory, number, context, far in (REDUCED, ATOMIC)))
+            note_lines(path.memory, number, context, far in (REDUCED, ATOMIC))
+            cost = max(row.cost, passes(path.memory, number, far in (CACHED, PAST)))
             if leaves(far):
                 issued(path.memory, number, far, row.floats, context.block, t)
     if context.asked:

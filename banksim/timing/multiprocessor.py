@@ -25,7 +25,7 @@ from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.global_memory import busy, new_memory
+from banksim.timing.global_memory import busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.same_lines import NEVER, remember
@@ -36,9 +36,10 @@ from banksim.timing.spent_cycles import TimedBlock
 class Simulated:
     """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
-    and their transactions; cycles that global memory `beyond` the L1 was busy, those until additions have `left` behind
-    the last block, and the way `across` to other blocks; sectors `moved` from and to the L2, and bytes of the `buffers`
-    that were accessed; whether there were `additions` to global memory, beside other blocks;
+    and their transactions; cycles that global memory `beyond` the L1 was busy, those until what is stored and added has
+    `left` behind the last block and that has been taken back, and the way `across` to other blocks; how many cycles
+    after a block the next begins (`each`); sectors `moved` from and to the L2, and bytes of the `buffers` that were
+    accessed; whether there were `additions` to global memory, beside other blocks;
     cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
     early. Of several multiprocessors, what the busiest was, or sums of all."""
 
@@ -51,6 +52,7 @@ class Simulated:
     transactions: int
     beyond: int
     left: int
+    each: float | None
     across: int
     moved: tuple[int, int]
     buffers: int
@@ -188,7 +190,8 @@ class Simulation:
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
-        active = min(launch.blocks, figures.multiprocessors)
+        self.active = active = min(launch.blocks, figures.multiprocessors)
+        self.multiprocessors = figures.multiprocessors
         self.numbers = figures.numbers(global_latency, active)
         self.stop_word = np.zeros(1, np.uint32)
         clusters = [ClusterMemory(launch, launch.cluster_blocks) for _ in range(resident)]
@@ -238,6 +241,7 @@ class Simulation:
                     running.remove(place)
         every = [one.sm for one in self.each]
         end = max((b.end for b in done), default=0)
+        ended = sorted(b.end for b in done)[:: self.launch.cluster_blocks]
         return Simulated(
             spent=summed([sm.spent for sm in every]),
             blocks=done,
@@ -248,7 +252,8 @@ class Simulation:
             transactions=max(int(sm.served[1]) for sm in every),
             assumed=sum(int(sm.served[2]) for sm in every),
             beyond=max(busy(one.path.memory) for one in self.each) // 100,
-            left=max(0, *(int(one.path.memory.same.latest[0]) // 100 - end for one in self.each)),
+            left=max(self.taken_back(ended), *(sent_by(one.path.memory) // 100 for one in self.each)) - end,
+            each=self.each_follows(sorted(b.start for b in done)[:: self.launch.cluster_blocks]),
             across=max(int(one.path.between.busy[0]) for one in self.each) // 100,
             moved=tuple(np.sum([one.path.memory.moved for one in self.each], axis=0).tolist()),
             buffers=accessed([worker for one in self.each for worker in one.workers]),
@@ -257,6 +262,21 @@ class Simulation:
             workers=[worker for one in self.each for worker in one.workers],
             stop=stop,
         )
+
+    def taken_back(self, ends: Sequence[int]) -> int:
+        """The cycle in which the last block has been taken back: they are so one after the other, of all
+        multiprocessors."""
+        last = 0
+        for n, end in enumerate(ends):
+            last = max(end, last + self.numbers.apart_blocks * self.active // self.multiprocessors * (n > 1))
+        return last
+
+    def each_follows(self, begins: Sequence[int]) -> float | None:
+        """How many cycles after a block the next one begins: in the third round and what follows it, since blocks of
+        the first two begin and end together. None where there are fewer."""
+        held = len(self.each[0].workers)
+        last, before = begins[3 * held :], begins[2 * held : len(begins) - held]
+        return float(np.mean(last) - np.mean(before)) / held if last else None
 
     def begin(self, place: int, cluster: Sequence[int], now: int) -> None:
         for one, block in zip(self.each, cluster, strict=True):

@@ -74,7 +74,10 @@ class Cycles:
     cluster on one each.
 
     total            cycles from the first block's begin to the last one's end
-    left             … and from there until their additions to the lines of others have been made
+    left             … and from there until what they store has left, their additions to the lines of others have been
+                     made, and the GPU has taken note of their end
+    each             cycles from one block's begin to the next's, once they take the places of others; None where too
+                     few were timed
     moved            sectors that the timed blocks have from the L2, and give it
     additions        whether some were made to global memory, to which other blocks may add as well
     buffers          bytes of the allocations that they access
@@ -94,6 +97,7 @@ class Cycles:
     blocks: tuple[TimedBlock, ...]
     total: int
     left: int
+    each: float | None
     moved: tuple[int, int]
     buffers: int
     additions: bool

@@ -1,4 +1,4 @@
-"""A timed launch: the blocks that one multiprocessor holds first are simulated cycle by cycle, all others are only
+"""A timed launch: the first blocks of one multiprocessor are simulated cycle by cycle, all others are only
 counted."""
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def run_timed(
     size = launch.cluster_blocks
     on_first = range(0, launch.blocks // size, known.at_once(size))
     together = min(resident(launch).blocks, len(on_first))
-    chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or together]]
+    chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or rounds(len(on_first), together)]]
     stepwise = compile_for(launch, stepwise=True)
 
     seen: list[npt.NDArray[np.void]] = []
@@ -104,6 +104,12 @@ def run_timed(
         raise_unless_interrupted(launch, rest.stop)
         parts.append((compiled, rest))
     return Timed(cycles(launch, known, timing, outcome, best), parts)
+
+
+def rounds(blocks: int, held: int) -> int:
+    """How many blocks of a multiprocessor are timed, which holds so many at a time: three rounds, and as many as the
+    last one has."""
+    return min(blocks, 3 * held + (blocks - 1) % held + 1)
 
 
 def adds(launch: Launch) -> bool:
@@ -154,6 +160,7 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,
         left=outcome.left,
+        each=outcome.each,
         moved=outcome.moved,
         buffers=outcome.buffers,
         additions=outcome.additions,

@@ -73,19 +73,18 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
 
 
 def whole(launch: Launch, cycles: Cycles, held: int) -> int:
-    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Full rounds of these take as long
-    as the first, a last one with fewer blocks (assumed) the mean between that and its share of it. Blocks that execute
-    more or fewer instructions than those that were timed take (assumed) so much longer or shorter. Additions that
-    several blocks make to the same lines leave behind the last. Or what the L2 or DRAM takes, if that is longer."""
+    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Those that were not timed follow
+    at the distance of the last that were, or (assumed, where there are too few of these) take their share of a round,
+    and at least what they take of the L2. Blocks that execute more or fewer instructions than those that were timed
+    take (assumed) so much longer or shorter. Or what DRAM takes, if that is longer."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
-    rounds, left = divmod(clusters, held * groups)
-    part = left / (held * groups)
-    full = rounds + (1 + part) / 2 * (part > 0) if rounds else 1
-    executed = max(cycles.total, cycles.work * cycles.total * full / -(-timed // held)) + cycles.left
-    beyond = cycles.work * cycles.resources["L2 cache"] * count / timed
-    return round(max(executed, beyond, of_dram(launch, cycles)))
+    each = cycles.total / min(timed, held) if cycles.each is None else cycles.each
+    beyond = cycles.resources["L2 cache"] / timed
+    executed = cycles.total + max(count - timed, 0) * max(each, beyond)
+    taken = max(cycles.total, cycles.work * executed) + cycles.left
+    return round(max(taken, cycles.work * beyond * count, of_dram(launch, cycles)))
 
 
 def of_dram(launch: Launch, cycles: Cycles) -> float:

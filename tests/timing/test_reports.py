@@ -52,11 +52,12 @@ def run(source: Path) -> Run:
 def test_conflicts_stand_at_their_line_and_are_the_limit(run: Run) -> None:
     cycles = run.cycles
     assert cycles is not None
-    assert len(cycles.blocks) == occupancy("sm_90", 256, run.kernel.registers, 4096).blocks == 8
+    assert len(cycles.blocks) == 23  # all of the 3,000 that the SM gets
+    assert occupancy("sm_90", 256, run.kernel.registers, 4096).blocks == 8
     text = timing(run, 120).plain
-    assert "Time of 8 blocks on one SM of sm_90; the other 2,992 were counted, not timed" in text
+    assert "Time of 23 blocks on one SM of sm_90; the other 2,977 were counted, not timed" in text
     assert "Limited by shared memory" in text
-    first = text.split("cycles of all warps")[1].splitlines()[2]
+    first = next(line for line in text.split("cycles of all warps")[1].splitlines() if line.startswith("turn.cu"))
     assert first.startswith("turn.cu:7  for (int r")
     assert cycles.conflict > 0.9 * cycles.total
     for width in (80, 160):
@@ -85,22 +86,34 @@ def test_the_launch_is_estimated_by_waves(run: Run) -> None:
     assert run.cycles is not None
     found = estimate(run.launch, run.cycles)
     assert (found.together, found.waves) == (8, 3)  # 3,000 blocks on 132 SMs, 8 on each at a time
-    part = 3000 / 132 / 8 - 2  # of the last round: it is taken to last for the mean of that and a full one
-    assert found.cycles == round(run.cycles.total * (2 + (1 + part) / 2))
+    assert found.cycles == run.cycles.total + run.cycles.left
     assert found.microseconds == pytest.approx(found.cycles / 1980 + 1.57 + 0.2)
     assert "3,000 blocks on 132 SMs, 8 resident on each (limited by warps" in timing(run, 1000).plain
     assert f"3 waves, about {found.cycles:,} cycles" in timing(run, 1000).plain
 
 
+def test_blocks_that_were_not_timed_follow_at_the_distance_of_the_last(source: Path) -> None:
+    run = launched(source, 132 * 62, 2)
+    assert run.cycles is not None
+    assert run.cycles.each is not None
+    assert len(run.cycles.blocks) == 3 * 8 + 6  # three rounds, and the last one, which is not full
+    starts = sorted(block.start for block in run.cycles.blocks)
+    assert run.cycles.each == pytest.approx((np.mean(starts[24:]) - np.mean(starts[16:22])) / 8)
+    cycles = run.cycles.total + 32 * run.cycles.each + run.cycles.left
+    assert estimate(run.launch, run.cycles).cycles == round(cycles)
+
+
 def test_blocks_that_do_more_than_those_timed_take_longer(source: Path) -> None:
     kernel = banksim.load(source, defines=["PAD=0"])["grow"]
-    given = [np.zeros(3000 * 256, np.float32), np.int32(8 * 132)]
-    run = banksim.run(kernel, 3000, 256, given, timing=True)
+    blocks, timed = 132 * 64, 32
+    given = [np.zeros(blocks * 256, np.float32), np.int32(timed * 132)]
+    run = banksim.run(kernel, blocks, 256, given, timing=True)
     assert run.cycles is not None
-    assert run.cycles.work == run.instructions * 8 / (run.cycles.warp_instructions * 3000) > 4
-    part = 3000 / 132 / 8 - 2
+    assert run.cycles.each is not None
+    assert run.cycles.work == run.instructions * timed / (run.cycles.warp_instructions * blocks) > 3
     found = estimate(run.launch, run.cycles)
-    assert found.cycles == round(run.cycles.work * run.cycles.total * (2 + (1 + part) / 2))
+    all_alike = run.cycles.total + timed * run.cycles.each
+    assert found.cycles == round(run.cycles.work * all_alike + run.cycles.left)
     assert f"execute {found.work:.2f} times as many" in timing(run, 1000).plain
     assert "much longer" in timing(run, 1000).plain
 

@@ -144,7 +144,7 @@ def test_timing_changes_no_count_and_no_result() -> None:
         replace(s, worst=None) for s in counted.conflicts.sites
     ]
     assert run.cycles is not None
-    assert sorted(b.number for b in run.cycles.blocks) == [0, 132]
+    assert sorted(b.number for b in run.cycles.blocks) == [0, 132, 264]
 
 
 def test_a_block_in_the_place_of_another_has_issued_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

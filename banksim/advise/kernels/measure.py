@@ -233,7 +233,7 @@ class Bench:
         return Measured(kernel, done, costs(done), results, dynamic, places)
 
     def some_timed(self, measured: Measured) -> Measured:
-        """The same with the time of the blocks that one multiprocessor holds at first. Where no address and no branch
+        """The same with the time of the first blocks of one multiprocessor. Where no address and no branch
         depends on data, no time does either: memory of zeros will do."""
         from banksim.classes.needed import heeds_data
         from banksim.runs.run import with_time

@@ -125,7 +125,7 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     labels, columns = time_columns(launches)
     yield Text("\n").join(fitted(labels, columns, width))
     said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
-    note = "Timed: of each launch the blocks that one SM holds at first, those of a cluster on an SM each; "
+    note = "Timed: of each launch one SM's first blocks, those of a cluster on an SM each; "
     note += "the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
     yield Text("\n").join(line for one in (note, *assumed(launches)) for line in fold(Text(one, QUIET), width))

@@ -72,7 +72,7 @@ def test_what_ran_there_is_counted_alike_here(number: int) -> None:
 
 
 def timed(number: int, grid: Any, dynamic: int = 0) -> Cost:
-    """The cost with the time of the blocks that one multiprocessor holds at first."""
+    """The cost with the time of the first blocks of one multiprocessor."""
     options = Options(arch="sm_90", dynamic_shared=dynamic, workers=1, **measure.TIMED)
     call = Call(kernel(number), grid, VARIANTS[number]["block"], arguments(VARIANTS[number]))
     (found,) = costs(run_with(call, options, functools.partial(with_time, more=False)))

@@ -1,0 +1,102 @@
+"""Whole launches: many blocks that follow one another, and loads and additions at random places, beside what one H200
+took for them."""
+
+import json
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.system.bundles import Words, at
+from banksim.system.compiled_types import Integer
+from banksim.system.jit import outer
+from banksim.timing.global_memory import GlobalMemory, new_memory, passes
+from banksim.timing.same_lines import slice_of
+from banksim.timing.whole_grid import estimate
+from helpers.places import DATA, loaded
+
+grids = partial(loaded, DATA / "timing" / "grids.cubin")
+places = partial(loaded, DATA / "timing" / "places.cubin")
+
+
+@cache
+def recorded(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())
+    return found
+
+
+def took(name: str, what: str, row: list[object]) -> float:
+    return next(float(each[-1]) for each in recorded(name)[what] if each[:-1] == row)
+
+
+def microseconds(kernel: Any, blocks: int, threads: int, given: list[Any]) -> float:
+    run = banksim.run(kernel, blocks, threads, given, timing=True)
+    assert run.cycles is not None
+    found = estimate(run.launch, run.cycles).microseconds
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("threads", "blocks", "wait", "more"),
+    [
+        # one round, whose blocks are taken back one after the other, unless they end apart; several rounds; so many
+        # short blocks that the GPU does not come to give them out any faster
+        (256, 1056, 300, 0), (256, 1056, 3000, 100), (256, 1056, 3000, 400), (256, 4224, 1000, 0),
+        (1024, 1056, 1000, 0), (32, 8448, 300, 0),
+    ],
+)  # fmt: skip
+def test_blocks_follow_one_another_as_on_the_h200(threads: int, blocks: int, wait: int, more: int) -> None:
+    measured = took("grids", "ends", ["quiet", threads, blocks, wait, more])
+    given = [np.zeros(64, np.uint32), np.uint32(wait), np.uint32(more)]
+    assert microseconds(grids()["quiet"], blocks, threads, given) == pytest.approx(measured, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "lanes", "places_", "words", "within"),
+    [
+        # the L1 has all lines: 64, then 512 of them; every load is from another line of the L2
+        ("random_loads", 1, 2048, 1, 0.05), ("random_loads", 1, 2048, 8, 0.1), ("random_loads", 1, 131072, 8, 0.05),
+        # 128 and 256 lines, to which additions take equally long; 16,384
+        ("random_adds", 1, 512, 8, 0.1), ("random_adds", 1, 1024, 8, 0.1), ("random_adds", 1, 131072, 8, 0.08),
+    ],
+)  # fmt: skip
+def test_random_places(kernel: str, lanes: int, places_: int, words: int, within: float) -> None:
+    blocks, threads = (264, 1024) if kernel == "random_loads" else (528, 256)
+    numbers = [8, lanes, places_, words]
+    measured = took("places", "random", [kernel, blocks, threads, *numbers])
+    arrays = [np.zeros(places_ * words, np.uint32) for _ in range(2)]
+    found = microseconds(places()[kernel], blocks, threads, [*arrays, *map(np.uint32, numbers)])
+    assert found == pytest.approx(measured, rel=within)
+
+
+def noted(words: list[int]) -> GlobalMemory:
+    """Behind a request of lanes at these words."""
+    memory = new_memory(1)
+    lines = sorted({word // 32 for word in words})
+    memory.lines[0] = len(lines)
+    memory.line[0, : len(lines)] = lines
+    for word in set(words):
+        memory.words[0, lines.index(word // 32)] |= 1 << word % 32
+    return memory
+
+
+@outer
+def passes_of(address: Integer) -> Integer:
+    return passes(at(GlobalMemory, address), 0, True)
+
+
+def test_a_load_takes_as_long_as_its_busiest_bank_of_tags_or_words() -> None:
+    found, loop = recorded("places"), 4.7  # the loop around it takes so long
+    for name, cycles, *_ in found["lines"]:
+        words = Words(noted(found["patterns"][name]))
+        expected = passes_of(words.address)
+        assert expected == pytest.approx(cycles, abs=0.4) if cycles > loop else expected <= loop, name
+
+
+@pytest.mark.parametrize("lines", [8, 64, 128, 256, 512, 1024])
+def test_the_busiest_slice_of_the_l2_has_as_many_lines_as_measured(lines: int) -> None:
+    measured = 4 * np.bincount(recorded("places")["slices"][: lines // 4]).max()
+    assert np.bincount([slice_of(line) for line in range(lines)]).max() == measured
