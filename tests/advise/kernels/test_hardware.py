@@ -94,7 +94,7 @@ def test_simulated_time_says_which_layout_is_faster(case: str) -> None:
 
 def test_blocks_that_wait_for_a_turn_count() -> None:
     """Of as many blocks as multiprocessors hold 8 at a time: where more shared memory leaves place for 7, the launch
-    takes what 7 do, and then nearly what one does by itself."""
+    takes what 7 do, and then, behind the first of them that has ended, what one does by itself."""
     (number,) = (at for at, one in enumerate(VARIANTS) if named(one) == "scan<float>/best")
     dynamic = 29_000
     eight, after, seven, one = (
@@ -102,7 +102,7 @@ def test_blocks_that_wait_for_a_turn_count() -> None:
     )
     assert eight.microseconds
     assert after.microseconds
-    assert (after.cycles or 0) > (seven.cycles or 0) + 0.8 * (one.cycles or 0)
+    assert (after.cycles or 0) > (seven.cycles or 0) + (one.cycles or 0) / 2
     assert after.microseconds > eight.microseconds
 
 
