@@ -1,5 +1,6 @@
 /* Memory of pools, in the order of streams. Pools are of the device's, of pinned or of managed memory. They allocate
-   like cuMemAlloc and its like, and count what is used. While a stream is captured, nodes of its graph do it. */
+   like cuMemAlloc and its like, and count what is used. While a stream is captured, nodes of its graph do it.
+   Kernels may access all of it, where an H200 wants cuMemPoolSetAccess first for memory of the host's pool. */
 #include "graphs.h"
 #include "memory.h"
 
