@@ -1,6 +1,7 @@
 """From what the user gave (kernel, arguments, architectures) to a launch that is ready."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
@@ -9,7 +10,7 @@ from weakref import WeakKeyDictionary, ref
 
 from banksim.architectures.bank_rules import Architecture, architectures
 from banksim.architectures.code_layout import executed
-from banksim.errors import InputError
+from banksim.errors import BanksimError, InputError
 from banksim.kernels.compilers.numba import CompiledKernel
 from banksim.kernels.compilers.numba_objects import Function, Types
 from banksim.kernels.kernel import Kernel
@@ -75,19 +76,42 @@ def resolve(
     return ready, *numba_parameters(compiled.fields, args, compiled.arguments), module
 
 
+_compiled: WeakKeyDictionary[Function, dict[tuple[Types, str], CompiledKernel]] = WeakKeyDictionary()
 _numba_kernels: WeakKeyDictionary[Function, dict[tuple[Types, str], tuple[Kernel, CompiledKernel]]] = (
     WeakKeyDictionary()
 )
 
 
+def compiled_once(function: Function, types: Types, machine: str) -> CompiledKernel:
+    from banksim.kernels.compilers import compile_numba
+
+    known = _compiled.setdefault(function, {})
+    if (types, machine) not in known:
+        known[types, machine] = compile_numba(function, types, machine)
+    return known[types, machine]
+
+
+def list_numba_ahead(functions: Iterable[Function], args: Sequence[object], rules: Sequence[Architecture]) -> None:
+    """Have the kernels that a launch with these arguments makes of functions listed together. Those that cannot be
+    compiled are left to the launch, which says why."""
+    from banksim.kernels.compilers.numba_arguments import argument_type
+    from banksim.kernels.cubin import decode_ahead
+
+    machine = executed(compiled_for(rules)) or DEFAULT
+    cubins = []
+    for function in functions:
+        with suppress(BanksimError):
+            cubins.append(compiled_once(function, tuple(map(argument_type, args)), machine).cubin)
+    decode_ahead(cubins)
+
+
 def numba_kernel(function: Function, types: Types, machine: str) -> tuple[Kernel, CompiledKernel]:
     """A Numba function compiled for argument types, decoded and as the compiler describes it."""
-    from banksim.kernels.compilers import compile_numba
     from banksim.kernels.cubin import decode
 
     known = _numba_kernels.setdefault(function, {})
     if (types, machine) not in known:
-        compiled = compile_numba(function, types, machine)
+        compiled = compiled_once(function, types, machine)
         decoded = decode(compiled.cubin)[compiled.name]
         body = getattr(function, "py_func", function)
         again = partial(recompiled, ref(function), types)

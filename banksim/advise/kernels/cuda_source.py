@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
+from banksim.architectures.bank_rules import Architecture
 from banksim.errors import BanksimError, InputError
 from banksim.patterns.types import ALIASES, FUNDAMENTAL
 from banksim.system.extras import missing
@@ -72,7 +73,7 @@ class CudaSource:
         found.constants.update(self.constants)
         return found
 
-    def ahead(self, contents: Iterable[bytes]) -> None:
+    def ahead(self, contents: Iterable[bytes], args: Sequence[object], archs: Sequence[Architecture]) -> None:
         from banksim.kernels.cubin import decode_ahead
 
         cubins = []

@@ -2,7 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
-from banksim.errors import InputError
+from banksim.architectures.bank_rules import Architecture
+from banksim.errors import BanksimError, InputError
 
 PURE = ("min", "max", "abs", "int", "len")
 """Functions that an index may call twice."""
@@ -44,6 +46,7 @@ class NumbaSource:
             raise InputError(f"{self.name}: its source cannot be read: {error.strerror} ({self.file})") from None
         if not any(is_same(body.__code__, code) for code in codes(self.content, self.file)):
             raise self.changed()
+        self.made: dict[bytes, Rewritten] = {}
         names = {**body.__globals__, **inspect.getclosurevars(body).nonlocals}
         self.declared = tuple(NumbaReader(self.content, self.definition(self.content), names).arrays())
 
@@ -84,12 +87,20 @@ class NumbaSource:
     def kernel(self, content: bytes) -> Rewritten:
         from banksim.kernels.compilers.numba_arguments import declared
 
-        signatures = declared(self.dispatcher)
-        options = dict(getattr(self.dispatcher, "targetoptions", {}))
-        return Rewritten(self.remade(content), options, not signatures, signatures)
+        if content not in self.made:
+            signatures = declared(self.dispatcher)
+            options = dict(getattr(self.dispatcher, "targetoptions", {}))
+            self.made[content] = Rewritten(self.remade(content), options, not signatures, signatures)
+        return self.made[content]
 
-    def ahead(self, contents: Iterable[bytes]) -> None:
-        """Does nothing: Numba compiles a kernel only when the types of a launch's arguments are known."""
+    def ahead(self, contents: Iterable[bytes], args: Sequence[object], archs: Sequence[Architecture]) -> None:
+        from banksim.runs.resolve import list_numba_ahead
+
+        kernels: list[Any] = []
+        for content in contents:
+            with suppress(BanksimError):  # `kernel` will raise it again
+                kernels.append(self.kernel(content))
+        list_numba_ahead(kernels, args, archs)
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:

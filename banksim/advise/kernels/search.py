@@ -65,7 +65,8 @@ class Search:
         base = self.best.changes if self.best else ()
         layouts = [*groups(array, self.bench.dynamic_shared)]
         first = [(*base, group[0]) for group in layouts[:2] if group]
-        self.bench.source.ahead(rewritten(self.bench.source.content, changes) for changes in first)
+        contents = [rewritten(self.bench.source.content, changes) for changes in first]
+        self.bench.source.ahead(contents, self.bench.args, self.bench.archs)
         for place, group in enumerate(layouts):
             for change in group:
                 attempt = self.attempt((*base, change))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from banksim.architectures.bank_rules import Architecture
 from banksim.errors import InputError
 from banksim.system.writing import require_writable
 from banksim.system.writing import write as write_file
@@ -94,8 +95,8 @@ class KernelSource(Protocol):
     def kernel(self, content: bytes) -> object:
         """The kernel compiled from this content of the file, as `banksim.run` takes it."""
 
-    def ahead(self, contents: Iterable[bytes]) -> None:
-        """Do together, where that saves time, what `kernel` does for contents that all will be asked for."""
+    def ahead(self, contents: Iterable[bytes], args: Sequence[object], archs: Sequence[Architecture]) -> None:
+        """Do together what a launch with these arguments does for contents that all will be launched."""
 
 
 # ---- rewriting

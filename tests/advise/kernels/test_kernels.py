@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from time import time_ns
 from typing import Any
@@ -22,7 +23,7 @@ from banksim.advise.kernels.search import Search, Tried
 from banksim.advise.kernels.source_layouts import groups, padded, paddings
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
-from banksim.kernels import disassembly
+from banksim.kernels import compilers, disassembly
 from banksim.kernels.compilers import nvrtc
 from banksim.runs.python_file import load_python
 from cuda_kernels.kernels.products import tiled
@@ -359,6 +360,24 @@ def test_a_kernel_with_a_signature_keeps_it(tmp_path: Path, capsys: Said) -> Non
     assert "declared for" in capsys.readouterr().err
 
 
+def test_layouts_of_a_numba_kernel_are_compiled_once_and_listed_together(
+    transpose: Path, capsys: Said, monkeypatch: Patch
+) -> None:
+    compiled: list[Any] = []
+    listed: list[list[bytes]] = []
+
+    def compiling(compile_numba: Any, *given: Any) -> Any:
+        compiled.append(compile_numba(*given))
+        return compiled[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("banksim.kernels.cubin.decode_ahead", lambda cubins: listed.append([*cubins]))
+        patch.setattr("banksim.kernels.compilers.compile_numba", partial(compiling, compilers.compile_numba))
+        found = advised([f"{transpose}:transpose", *LAUNCH], capsys)
+    assert len(found["tried"]) == 2
+    assert listed == [[one.cubin for one in compiled[1:]]]
+
+
 # ---- the honest no: products whose padding costs the compiler its 16-byte loads
 def product(tile: int, size: int) -> KernelAdvice:
     random = np.random.default_rng(1)
@@ -399,7 +418,8 @@ def test_a_change_of_the_result_is_refused(tmp_path: Path) -> None:
     )
     source = CudaSource(file, "flat")
     (array,) = source.declared
-    source.ahead(sources.rewritten(source.content, changes) for changes in ([], *([one] for one in paddings(array))))
+    layouts = [[], *([one] for one in paddings(array))]
+    source.ahead((sources.rewritten(source.content, changes) for changes in layouts), [], ())
     advice = advise_kernel(source, 1, 32, [np.zeros(32, np.float32)])
     assert {one.refused for one in advice.tried} == {"the results differ"}
     assert advice.verdict == "No layout pays: every one that was tried is refused."

@@ -47,7 +47,7 @@ def advice(folder: Path, arch: str = "sm_90", **parts: str) -> KernelAdvice:
     """All layouts are listed with one start of nvdisasm: the search itself asks ahead only for what it tries anyway."""
     args, kernel = arguments(), source(folder, **parts)
     layouts = [(change,) for array in kernel.declared for group in groups(array, 0) for change in group]
-    kernel.ahead([kernel.content, *(rewritten(kernel.content, changes) for changes in layouts)])
+    kernel.ahead([kernel.content, *(rewritten(kernel.content, changes) for changes in layouts)], args, ())
     found = advise_kernel(kernel, GRID, BLOCK, args, arch=arch.split(","))
     assert all(np.array_equal(mine, given) for mine, given in zip(args, arguments(), strict=True))  # type: ignore[arg-type]
     return found
