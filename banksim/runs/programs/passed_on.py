@@ -70,7 +70,7 @@ HINTS = """
 cudaCtxResetPersistingL2Cache cudaDeviceSetCacheConfig cudaDeviceSetSharedMemConfig cudaFuncSetCacheConfig
 cudaFuncSetSharedMemConfig cudaSetValidDevices cudaThreadExchangeStreamCaptureMode cuCtxResetPersistingL2Cache
 cuCtxSetCacheConfig cuCtxSetSharedMemConfig cuDevicePrimaryCtxRelease cuFuncLoad cuFuncSetCacheConfig
-cuFuncSetSharedMemConfig cuGraphUpload cuKernelSetCacheConfig cuMemPoolSetAccess cuPointerSetAttribute
+cuFuncSetSharedMemConfig cuGraphUpload cuKernelSetCacheConfig cuPointerSetAttribute
 cuStreamAttachMemAsync cuThreadExchangeStreamCaptureMode
 """
 """Functions that have nothing to do here."""

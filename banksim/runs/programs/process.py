@@ -242,11 +242,12 @@ class Process:
 
     # ---- memory
     def allocation(self, content: bytes) -> None:
-        slot, offset, size, kind = struct.unpack("<4Q", content)
+        slot, offset, size, kind, live = struct.unpack("<5Q", content)
         number = slot - FIRST_SLOT + 1 if slot >= FIRST_SLOT else slot
         self.mapped.holds(slot, offset, size)
-        name = f"{KINDS[kind]} {number}"
-        buffer = Buffer(self.memory[offset : offset + size], name if size else f"{name}, which was freed")
+        gone = "whose pool gives kernels no access (cudaMemPoolSetAccess)" if live else "which was freed"
+        name = f"{KINDS[kind]} {number}" + ("" if size else f", {gone}")
+        buffer = Buffer(self.memory[offset : offset + size], name)
         buffer.place = self.mapped.pages.start + offset, size  # of an empty array NumPy does not tell the address
         self.buffers.hold(slot, buffer)
         self.repeats.contents.replaced(slot)

@@ -358,22 +358,6 @@ static void words(CUstream s) {
     IS(cuStreamWaitValue32(s, d, 18, CU_STREAM_WAIT_VALUE_EQ), CUDA_ERROR_NOT_SUPPORTED);
 }
 
-static void pools_of_other_memory(cudaStream_t s) {
-    cudaMemPool_t pool;
-    cudaMemLocation here = device(), host = {};
-    host.type = cudaMemLocationTypeHost;
-    int *pinned, *managed;
-    OK(cudaMemGetDefaultMemPool(&pool, &host, cudaMemAllocationTypePinned));
-    OK(cudaMallocFromPoolAsync(&pinned, 4, pool, s));
-    OK(cudaMemGetDefaultMemPool(&pool, &here, cudaMemAllocationTypeManaged));
-    OK(cudaMallocFromPoolAsync(&managed, 4, pool, s));
-    OK(cudaStreamSynchronize(s));
-    *pinned = *managed = 4;
-    IS(*pinned + *managed, 8); // a kernel on an H200 may not access them before cudaMemPoolSetAccess: not checked here
-    OK(cudaFreeAsync(pinned, s));
-    OK(cudaFreeAsync(managed, s));
-}
-
 int main() {
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
@@ -381,7 +365,6 @@ int main() {
     batches(s);
     graphs(s);
     clusters();
-    pools_of_other_memory(s);
     words(s);
     printf("done\n");
 }

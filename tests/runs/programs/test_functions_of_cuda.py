@@ -63,6 +63,14 @@ def test_rarer_calls_answer_as_an_h200_did(tmp_path: Path, capfd: Said) -> None:
     assert (status, capfd.readouterr()) == (2, ("done\n", f"{refused}it returned cudaErrorNotSupported\n"))
 
 
+@pytest.mark.parametrize("pool", ["0", "1"])
+def test_kernels_access_memory_of_a_hosts_pool_where_they_may(pool: str, tmp_path: Path, capfd: Said) -> None:
+    status, _ = reported(tmp_path, PROGRAMS / "cuda" / "pools_of_other_memory.cu", pool)
+    said = capfd.readouterr()
+    assert (status, said.out) == (2, "done\n")
+    assert "pinned allocation 2, whose pool gives kernels no access (cudaMemPoolSetAccess)" in said.err
+
+
 def test_how_many_clusters_run_at_once_is_not_known_of_other_gpus(tmp_path: Path, capfd: Said) -> None:
     source = tmp_path / "clusters.cu"
     source.write_text(

@@ -75,6 +75,7 @@ struct memory { /* one allocation */
     unsigned flags;
     struct memory *head; /* of an allocation with several slots: in all but the first, the first */
     CUmemoryPool pool; /* that it is of, or NULL */
+    bool hidden; /* from the device, by its pool */
     bool of_graph; /* a node of a graph allocates it: it stays, also when it is freed */
 };
 void banksim_forget_memory(void);

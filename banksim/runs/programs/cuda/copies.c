@@ -192,7 +192,8 @@ static CUresult submit_fill(CUdeviceptr to, size_t pitch, unsigned value, unsign
     BEGIN();
     struct fill f = {to, pitch, width, height, value, bytes};
     if (!width || !height) return CUDA_SUCCESS;
-    if (!fits(to, (height - 1) * pitch + width * bytes, true)) return CUDA_ERROR_INVALID_VALUE;
+    const struct memory *found = banksim_find(to);
+    if (!fits(to, (height - 1) * pitch + width * bytes, true) || found->hidden) return CUDA_ERROR_INVALID_VALUE;
     return banksim_submit(stream, banksim_perform_fill, &f, sizeof f);
 }
 

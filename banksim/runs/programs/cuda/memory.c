@@ -150,10 +150,21 @@ static struct memory *fresh(size_t capacity, enum kind kind) {
 void banksim_announce(const struct memory *memory) {
     for (unsigned piece = 0; piece < pieces(memory->capacity); piece++) {
         size_t start = piece * SLOT_BYTES, left = memory->size > start ? memory->size - start : 0;
-        uint64_t size = !memory->live ? 0 : left < SLOT_BYTES ? left : SLOT_BYTES;
-        uint64_t message[4] = {banksim_number(behind(memory, piece)), memory->offset + start, size, memory->kind};
+        uint64_t size = !memory->live || memory->hidden ? 0 : left < SLOT_BYTES ? left : SLOT_BYTES;
+        uint64_t message[5] = {banksim_number(behind(memory, piece)), memory->offset + start, size, memory->kind,
+                               memory->live};
         banksim_tell('B', message, sizeof message);
     }
+}
+
+void banksim_hide(struct memory *memory, bool hidden) {
+    memory->hidden = hidden;
+    banksim_announce(memory);
+}
+
+void banksim_hide_pool(CUmemoryPool pool, bool hidden) {
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
+        if (slots[n].live && slots[n].pool == pool) banksim_hide(&slots[n], hidden);
 }
 
 static size_t device_bytes(void) {
@@ -179,6 +190,7 @@ CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory
         memory->flags = flags;
         memory->host = NULL;
         memory->pool = NULL;
+        memory->hidden = false;
         memory->live = true;
     }
     pthread_mutex_unlock(&lock);

@@ -15,6 +15,8 @@ extern char *banksim_whole_file; /* where all of it is mapped in this process */
 /* A new allocation, with its place in the file. banksim does not know of it until it is announced. */
 CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken);
 void banksim_announce(const struct memory *memory);
+void banksim_hide(struct memory *memory, bool hidden); /* from the device, or no longer */
+void banksim_hide_pool(CUmemoryPool pool, bool hidden);
 void banksim_let_go(struct memory *memory);
 CUresult banksim_release(CUdeviceptr start, bool of_host); /* free; `of_host`: what is pinned, else what is not */
 

@@ -1,6 +1,6 @@
 /* Memory of pools, in the order of streams. Pools are of the device's, of pinned or of managed memory. They allocate
    like cuMemAlloc and its like, and count what is used. While a stream is captured, nodes of its graph do it.
-   Kernels may access all of it, where an H200 wants cuMemPoolSetAccess first for memory of the host's pool. */
+   As on an H200, the device has access to a host's pool only where cuMemPoolSetAccess gives it. */
 #include "graphs.h"
 #include "memory.h"
 
@@ -10,11 +10,13 @@
 #define RESERVED_BYTES (32 << 20) /* what a pool reserves at a time, as one H200 does */
 struct CUmemPoolHandle_st {
     enum kind kind;
+    CUmemAccess_flags access; /* of the device, as it was set */
     int reuse[3]; /* hints: as they were set */
     cuuint64_t threshold, reserved, reserved_high, used, used_high, most; /* bytes; `most`: 0 for no limit */
     struct CUmemPoolHandle_st *next;
 };
-static struct CUmemPoolHandle_st standard[] = {{.kind = DEVICE, .reuse = {1, 1, 1}, .next = &standard[PINNED]},
+static struct CUmemPoolHandle_st standard[] = {{.kind = DEVICE, .access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                                                .reuse = {1, 1, 1}, .next = &standard[PINNED]},
                                                {.kind = PINNED, .reuse = {1, 1, 1}, .next = &standard[MANAGED]},
                                                {.kind = MANAGED, .reuse = {1, 1, 1}}};
 static CUmemoryPool pools = standard, current[] = {&standard[DEVICE], &standard[PINNED], &standard[MANAGED]};
@@ -50,6 +52,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool p
     if (!failed) failed = banksim_allocate(size, pool->kind, CU_MEM_ATTACH_GLOBAL, start);
     if (failed) return failed;
     struct memory *memory = banksim_find(*start);
+    if (pool->kind == PINNED && !pool->access) banksim_hide(memory, true);
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
         pthread_mutex_lock(&lock);
         use(memory->pool = pool, size);
@@ -121,7 +124,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
     CUresult failed = kind_of(&properties->location, properties->allocType, &kind);
     if (failed) return failed;
     *pool = banksim_zeroed(sizeof **pool);
-    **pool = (struct CUmemPoolHandle_st){kind, {1, 1, 1}, .most = properties->maxSize, .next = pools};
+    CUmemAccess_flags access = kind == DEVICE ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    **pool = (struct CUmemPoolHandle_st){kind, access, {1, 1, 1}, .most = properties->maxSize, .next = pools};
     GIVE(&pools, *pool);
 }
 /* Its memory stays until it is freed. */
@@ -175,8 +179,22 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t kept) {
     if (!pool->used && pool->reserved > kept) pool->reserved = 0;
     return CUDA_SUCCESS;
 }
+static bool is_device(const CUmemLocation *place) {
+    return place->type == CU_MEM_LOCATION_TYPE_DEVICE && !place->id;
+}
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *place) {
-    if (!flags || !place || place->type != CU_MEM_LOCATION_TYPE_DEVICE || place->id) return CUDA_ERROR_INVALID_VALUE;
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (!flags || !place || !known(pool) || !is_device(place)) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(flags, pool->access);
+}
+/* A device keeps the access to its own pool. Managed memory can be accessed whatever is set. */
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *wanted, size_t count) {
+    BEGIN();
+    if (!known(pool) || (count && !wanted)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; n < count; n++) {
+        if (!is_device(&wanted[n].location)) return CUDA_ERROR_INVALID_VALUE;
+        if (pool->kind == DEVICE && !wanted[n].flags) return CUDA_ERROR_INVALID_DEVICE;
+    }
+    for (size_t n = 0; n < count; n++) pool->access = wanted[n].flags;
+    if (pool->kind == PINNED) banksim_hide_pool(pool, !pool->access);
     return CUDA_SUCCESS;
 }

@@ -48,7 +48,7 @@ static void announce(struct range *range) {
     for (struct handle *one = handles; one; one = one->next)
         if (one->mapped && range_of(one->mapped) == range && one->mapped + one->size > end) end = one->mapped + one->size;
     range->memory->size = end - range->start;
-    uint64_t message[4] = {banksim_number(range->memory), range->memory->offset, range->memory->size, DEVICE};
+    uint64_t message[5] = {banksim_number(range->memory), range->memory->offset, range->memory->size, DEVICE, true};
     banksim_tell('B', message, sizeof message);
 }
 
