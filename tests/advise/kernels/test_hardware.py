@@ -100,7 +100,7 @@ a launch on one H200, of 40 behind each other."""
 def test_blocks_that_wait_for_a_turn_count() -> None:
     (number,) = (at for at, one in enumerate(VARIANTS) if named(one) == "scan<float>/best")
     found = {(blocks, dynamic): timed(number, blocks * 132, dynamic).microseconds for blocks, dynamic in TURNS}
-    assert found == pytest.approx(TURNS, rel=0.1)
+    assert found == pytest.approx(TURNS, rel=0.12)
     for blocks in (8, 14):
         here, there = ((times[blocks, 29_000] or 0) - (times[7, 29_000] or 0) for times in (found, TURNS))
         assert here == pytest.approx(there, rel=0.15)
