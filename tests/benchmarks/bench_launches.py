@@ -1,7 +1,11 @@
 """Estimates of whole launches beside the times that an H200 took for them, back to back.
 
-`python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide.
+`python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
+and how many pairs of launches of one kind are ranked right.
 """
+
+from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 
@@ -12,6 +16,8 @@ from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
 
+DIFFERS = 0.03
+"""By how much of their time two launches must differ on the hardware, to be ranked."""
 LONGEST = 40_000_000
 """Warp instructions of a launch, at most."""
 
@@ -19,6 +25,7 @@ LONGEST = 40_000_000
 def main() -> None:
     evidence = evidence_records.load(evidence_records.EVIDENCE)
     errors, none = [], 0
+    kinds = defaultdict(list)
     for name, entry in entries().items():
         record = evidence.record(name)
         if record is None or record.microseconds is None:
@@ -36,6 +43,7 @@ def main() -> None:
             none += 1
             print(f"{name:32} no estimate: {found.assumed:.0%} assumed, {measured:8.2f} µs measured", flush=True)
             continue
+        kinds[entry.family].append((found.microseconds, measured))
         errors.append(found.microseconds / measured - 1)
         print(
             f"{name:32} {found.microseconds:8.2f} µs, {measured:8.2f} µs measured, {errors[-1]:+5.0%}, "
@@ -45,6 +53,13 @@ def main() -> None:
     sizes = 100 * np.abs(errors)
     figures = [f"{np.quantile(sizes, share):.1f}%" for share in (0.5, 0.9, 1)]
     print(f"\n| {len(sizes)} launches | {' | '.join(figures)} |\n{none} launches have no estimate")
+    pairs = [
+        (here < other_here) == (there < other_there)
+        for times in kinds.values()
+        for (here, there), (other_here, other_there) in combinations(times, 2)
+        if abs(there / other_there - 1) > DIFFERS
+    ]
+    print(f"{sum(pairs):,} of {len(pairs):,} pairs are ranked right")
 
 
 if __name__ == "__main__":
