@@ -11,6 +11,7 @@ from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit, kernel
 
 SIZE = 2048
 TILE = 32
+PADDED = TILE + 1
 
 
 @kernel
@@ -88,7 +89,7 @@ def unrolled(pad: int) -> Dispatcher:
 @kernel
 def transposeDiagonal(out: Array, a: Array) -> None:
     """Blocks go through the matrix along its diagonals, so that those at work hit different memory partitions."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PADDED), float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     left = (cuda.blockIdx.x + cuda.blockIdx.y) % cuda.gridDim.x * TILE
     top = cuda.blockIdx.x * TILE

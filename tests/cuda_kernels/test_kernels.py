@@ -1,11 +1,13 @@
 """The real kernels: their oracles, their predictions against what an H200 recorded, and what counts as disagreement."""
 
+import ast
 import math
 import re
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +72,15 @@ def test_every_family_has_its_kernels() -> None:
     others |= {"productRegisters", "productTransposedAPad32", "reverse_complex64", "structOf3", "broadcastWord"}
     assert tiles | products | others <= set(ENTRIES)
     assert {entry.family for entry in ENTRIES.values()} == set(catalogue.FAMILIES)
+
+
+def test_shapes_of_arrays_are_what_numba_takes_for_constants() -> None:
+    """Numbers and names: a sum of a module's numbers is none, and the tests below run recorded code, not Numba's."""
+    for path in sorted(Path(catalogue.__file__).parent.glob("kernels/*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith((".shared.array", ".local.array")):
+                sizes = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else call.args[:1]
+                assert all(isinstance(size, ast.Name | ast.Constant) for size in sizes), ast.unparse(call)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
