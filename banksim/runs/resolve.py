@@ -91,15 +91,15 @@ def compiled_once(function: Function, types: Types, machine: str) -> CompiledKer
     return known[types, machine]
 
 
-def list_numba_ahead(functions: Iterable[Function], args: Sequence[object], rules: Sequence[Architecture]) -> None:
-    """Have the kernels that a launch with these arguments makes of functions listed together. Those that cannot be
-    compiled are left to the launch, which says why."""
+def list_numba_ahead(launches: Iterable[tuple[Function, Sequence[object]]], rules: Sequence[Architecture] = ()) -> None:
+    """Have the kernels of launches, functions with their arguments, listed together. Those that cannot be compiled are
+    left to the launch, which says why."""
     from banksim.kernels.compilers.numba_arguments import argument_type
     from banksim.kernels.cubin import decode_ahead
 
     machine = executed(compiled_for(rules)) or DEFAULT
     cubins = []
-    for function in functions:
+    for function, args in launches:
         with suppress(BanksimError):
             cubins.append(compiled_once(function, tuple(map(argument_type, args)), machine).cubin)
     decode_ahead(cubins)

@@ -15,7 +15,21 @@ from banksim.errors import Fault, InputError
 from banksim.machine.llvm import worker as llvm_worker
 from banksim.machine.llvm.driver_callbacks import Server
 from banksim.requests.trace import concatenated
+from banksim.runs.resolve import list_numba_ahead
 from helpers import numba_kernels as kernels
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listed():
+    """Kernels of the tests, with one start of nvdisasm."""
+    floats, doubles, integers, octets = (np.zeros(32, kind) for kind in ("f4", "f8", "i4", "u1"))
+    list_numba_ahead(
+        [
+            (kernels.spin_lock, (integers, integers)), (unequal_warps, (integers, 1)), (beyond, (doubles,)),
+            (beyond, (np.zeros((4, 4))[::2, ::2],)), (beyond_shared, (floats,)), (endless, (floats,)),
+            (kernels.bytes_reversed, (octets, octets)), (columns_in_turn, (floats, 1)),
+        ]
+    )  # fmt: skip
 
 
 def run(kernel, grid, block, *args, **options):

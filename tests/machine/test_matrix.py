@@ -16,8 +16,10 @@ import pytest
 import banksim
 from banksim.architectures.code_layout import MACHINES
 from banksim.kernels.compilers import assemble, tools
+from banksim.kernels.compilers.numba_arguments import argument_type
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import BYTES
+from banksim.runs import resolve
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels
 from helpers.operations import joined, parts, signed
@@ -32,6 +34,8 @@ RUNS = [
     if os.environ.get("BANKSIM_MATRIX") == "all" or (engine == "llvm") == (arch in COMPILED_BY_LLVM)
 ]
 MASK = (1 << 32) - 1
+NUMBA = ("sm_75", "sm_87", "sm_103", "sm_110", "sm_121")
+TILED = tiled(16, 1)
 
 
 @pytest.fixture(scope="module", name="ptx")
@@ -56,7 +60,10 @@ def decoded_once(ptx: Any) -> Any:
     def decoded(arch: str) -> None:
         files = [KERNELS / "plain.ptx", ptx("matrix", "compute_75")]
         files += [ptx("matrix_80", "compute_80")] if arch != "sm_75" else []
-        decode_ahead(assemble(file.read_bytes(), arch) for file in files)
+        cubins = [assemble(file.read_bytes(), arch) for file in files]
+        matrix = argument_type(np.zeros((32, 32), "f4"))
+        cubins += [resolve.compiled_once(TILED, (matrix,) * 3, arch).cubin] if arch in NUMBA else []
+        decode_ahead(cubins)
 
     return decoded
 
@@ -314,12 +321,13 @@ def test_code_is_read(arch: str, decoded: Any) -> None:
     assert [i.pc for i in kernel.instructions] == list(range(0, BYTES * len(kernel.instructions), BYTES))
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_87", "sm_103", "sm_110", "sm_121"])
-def test_numba(arch: str) -> None:
+@pytest.mark.parametrize("arch", NUMBA)
+def test_numba(arch: str, decoded: Any) -> None:
     """Numba compiles for each architecture; data goes through tiles in shared memory."""
+    decoded(arch)
     a, b = (numba_kernels.random("f4", 32, 32, seed=seed) for seed in (0, 1))
     c = np.zeros_like(a)
-    got = banksim.run(tiled(16, 1), (2, 2), (16, 16), [a, b, c], arch=arch)
+    got = banksim.run(TILED, (2, 2), (16, 16), [a, b, c], arch=arch)
     expected = np.zeros_like(c)
     for k in range(32):
         expected = (expected + a[:, k, None].astype("f8") * b[k].astype("f8")).astype("f4")

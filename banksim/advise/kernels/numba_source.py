@@ -96,11 +96,11 @@ class NumbaSource:
     def ahead(self, contents: Iterable[bytes], args: Sequence[object], archs: Sequence[Architecture]) -> None:
         from banksim.runs.resolve import list_numba_ahead
 
-        kernels: list[Any] = []
+        launches: list[Any] = []
         for content in contents:
             with suppress(BanksimError):  # `kernel` will raise it again
-                kernels.append(self.kernel(content))
-        list_numba_ahead(kernels, args, archs)
+                launches.append((self.kernel(content), args))
+        list_numba_ahead(launches, archs)
 
 
 def codes(content: bytes, file: Path) -> Iterator[CodeType]:

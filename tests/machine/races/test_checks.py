@@ -11,6 +11,7 @@ from numba import cuda, float32, int32
 
 import banksim
 from banksim.errors import InputError
+from banksim.runs.resolve import list_numba_ahead
 from cuda_kernels.kernels.products import tiled
 from helpers import numba_kernels as kernels
 from helpers.commands import err_of, reported
@@ -134,9 +135,14 @@ def test_correct_kernels_of_numba():
     numbers = kernels.random("f4", 64 * 256)
     keys = kernels.random("u1", 10_000).astype("i4")
     both = "races,uninitialized"
-    assert not found(kernels.transpose, (2, 2), (32, 32), *a, check=both)
-    assert not found(kernels.reduction, 64, 256, np.zeros(64, "f4"), numbers, check=both)
-    assert not found(kernels.histogram, 4, 256, np.zeros(256, "i4"), keys, check=both)
+    launches = {
+        kernels.transpose: ((2, 2), (32, 32), *a),
+        kernels.reduction: (64, 256, np.zeros(64, "f4"), numbers),
+        kernels.histogram: (4, 256, np.zeros(256, "i4"), keys),
+    }
+    list_numba_ahead(((kernel, args) for kernel, (_, _, *args) in launches.items()))
+    for kernel, launch in launches.items():
+        assert not found(kernel, *launch, check=both), kernel
 
 
 def test_findings_do_not_depend_on_workers():
