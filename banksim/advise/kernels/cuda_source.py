@@ -83,13 +83,15 @@ class CudaSource:
         decode_ahead(cubins)
 
     def cubin(self, content: bytes, instances: Sequence[str]) -> bytes:
-        from banksim.kernels.compilers import compile_cuda
+        from banksim.kernels.compilers.cuda import asked, compiled
         from banksim.system import cache
 
-        if content == self.content:
-            return compile_cuda(self.file, self.arch, **self.options, instances=instances)
-        options = {**self.options, "includes": [self.file.parent, *self.options["includes"]]}
-        return compile_cuda(cache.keep(content, self.file.name), self.arch, **options, instances=instances)
+        file, options = self.file, {**self.options, "instances": instances}
+        if content != self.content:
+            file = cache.keep(content, self.file.name)
+            options["includes"] = [self.file.parent, *self.options["includes"]]
+        cubin, _ = compiled(asked(file, self.arch, **options))  # what is left out was said where the file was loaded
+        return cubin
 
     @functools.cached_property
     def instances(self) -> tuple[str, ...]:

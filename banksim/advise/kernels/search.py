@@ -119,7 +119,7 @@ class Search:
     def gist(self, error: BanksimError) -> str:
         """The first line of a message, which calls the copy that was compiled by the name of the file."""
         name = self.bench.source.file.name
-        return re.sub(rf"\S+/(?={re.escape(name)}:)", "", (str(error).splitlines() or [""])[0])
+        return re.sub(rf"\S+/(?={re.escape(name)}[:(])", "", (str(error).splitlines() or [""])[0])
 
     def is_cheaper(self, one: Tried, than: Tried) -> bool:
         """Whether a cure costs less, or as much and less memory."""

@@ -37,6 +37,24 @@ def compile_cuda(
     to make of templates that the source leaves alone, as in C++ (transpose<32>). `relocatable` leaves calls
     between files open for `link`. CompileError with the compiler's message, InputError for no such file.
     """
+    wanted = asked(source, arch, defines, includes, std, instances=instances, relocatable=relocatable)
+    cubin, left_out = compiled(wanted)
+    if left_out:
+        say(f"{wanted.file}: compiled without {left_out}, which the host needs")
+    return cubin
+
+
+def asked(
+    source: str | Path,
+    arch: str = "sm_90",
+    defines: Sequence[str] = (),
+    includes: Sequence[str | Path] = (),
+    std: str | None = None,
+    *,
+    instances: Sequence[str] = (),
+    relocatable: bool = False,
+) -> Compilation:
+    """What `compile_cuda` is asked for."""
     wanted = Compilation(
         file=source_file(source),
         arch=arch,
@@ -47,6 +65,11 @@ def compile_cuda(
         relocatable=relocatable,
     )
     wanted.check()
+    return wanted
+
+
+def compiled(wanted: Compilation) -> tuple[bytes, LeftOut | None]:
+    """The cubin, and what the file was compiled without, if anything."""
     host = tools.host_compiler()
     wanted = replace(wanted, helpers=tuple(folders([wanted.file], wanted.includes)))
     contents = list(read_all(wanted.file, [*wanted.includes, *wanted.helpers]))
@@ -54,7 +77,7 @@ def compile_cuda(
         "cuda",
         f"{tools.identity('nvcc')} {host}" if host else nvrtc.identity(),
         *(os.environ.get(name, "") for name in FLAGS),
-        arch,
+        wanted.arch,
         *wanted.preprocessing(),
         *wanted.options(),
         *wanted.instances,
@@ -63,17 +86,16 @@ def compile_cuda(
     )
     whole = None not in contents
     cubin = cache.get(key) if whole else None
+    left_out = None
     if cubin is None and host:
         cubin, left_out = again(wanted, key) or compile_nvcc(wanted)
-        if left_out:
-            say(f"{wanted.file}: compiled without {left_out}, which the host needs")
         if whole:
             cache.put(*(part_kept(key, cubin, left_out) if left_out else (key, cubin)))
     elif cubin is None:
         cubin = nvrtc.compile_nvrtc(wanted)
         if whole:
             cache.put(key, cubin)
-    return cubin
+    return cubin, left_out
 
 
 def part_kept(key: str, cubin: bytes, left: LeftOut) -> tuple[str, bytes]:
@@ -108,7 +130,7 @@ def compile_nvcc(source: Compilation) -> tuple[bytes, LeftOut | None]:
         return nvcc(source, f'#include "{source.file}"'), None
     except CompileError as error:
         first = f'#line 1 "{source.file}"\n'
-        nowhere = not_found(source.file, [*source.includes, *source.helpers, *tools.include_folders()])
+        nowhere = not_found(source.file, [*source.includes, *source.helpers])
         return compile_device_part(source.file, nowhere, lambda text, names: nvcc(source, first + text, names), error)
 
 

@@ -66,11 +66,13 @@ def read_all(
 
 
 def not_found(file: Path, places: Sequence[Path]) -> set[str]:
-    """The headers that a source may include and that are neither in `places` nor where the host's compiler looks."""
+    """The headers that a source may include, by itself or by others in `places`, and that no compiler finds. CUDA's own
+    are not read: they name headers of other systems."""
     names: set[str] = set()
     for _ in read_all(file, places, missing=names):
         pass
-    return {name for name in names if not any(os.path.isfile(place / name) for place in of_host())}
+    known = [*tools.include_folders(), *of_host()]
+    return {name for name in names if not any(os.path.isfile(place / name) for place in known)}
 
 
 @functools.cache

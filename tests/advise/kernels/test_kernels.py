@@ -529,6 +529,16 @@ def test_what_saves_next_to_nothing_is_refused(
     assert beside.negligible((first, second), measured(*after)) == (said and f"beside a: rows of 3 it {said}")
 
 
+@pytest.mark.parametrize("place", ["k.cu(5): error", "k.cu:5: out of bounds"])
+def test_why_a_layout_does_not_run_names_the_file_and_no_copy_of_it(place: str, tmp_path: Path) -> None:
+    source = CudaSource(written_to(tmp_path / "k.cu", CUDA), "copy<32>", defines=["HALF=8"])
+    bench = Bench(source, 1, 32, [], (architecture("sm_90"),), 0)
+    search = Search(bench, None)  # type: ignore[arg-type]
+    assert search.gist(CompileError(f"/home/cache/sources/5d9cd7/{place}: static assertion\n  line")) == (
+        f"{place}: static assertion"
+    )
+
+
 def test_two_ways_to_one_source_are_one_layout(tmp_path: Path) -> None:
     file = written_to(tmp_path / "k.cu", CUDA)
     source = CudaSource(file, "copy<32>", defines=["HALF=8"])

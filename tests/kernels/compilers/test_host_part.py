@@ -66,6 +66,19 @@ def test_a_kernel_of_an_extension_is_executed_and_what_was_left_out_said(folder:
 
 
 @needs_host
+def test_headers_of_other_systems_that_cudas_own_name_are_not_missing(folder: Path, capsys: Said) -> None:
+    """And advice says once what a file is compiled without, not of each layout that it tries."""
+    file = written_to(folder / "k.cu", "#include <cuda_runtime.h>\n" + EXTENSION)
+    launch = ["--block", "32,32", "--arg", "float32[1024]=random"]
+    assert main(["advise", "kernel", f"{file}:columns", *launch]) == 0
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == (
+        f"banksim: {file}: compiled without the headers missing/helper_cuda.h, torch/extension.h and "
+        "its lines 6, 22, 23, 24–26, which the host needs"
+    )
+
+
+@needs_host
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
