@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from banksim import wording
+from banksim.architectures.code_layout import executed as executed_code
+from banksim.architectures.latencies import figures
 from banksim.commands.shared import execution_options, kernel_list, program_words, report_options
 from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.program_words import parse as parse
@@ -26,6 +28,7 @@ from banksim.commands.shared.sizes import whole
 from banksim.commands.shared.trace_option import Incomplete, trace_option, written
 from banksim.errors import InputError
 from banksim.runs.options import Options
+from banksim.runs.resolve import compiled_for
 from banksim.system.visible import say
 from banksim.system.writing import write as write_file
 
@@ -88,6 +91,9 @@ def run(options: Namespace) -> int:
     choice(options)
     if options.list:
         return listed(words, options, rules)
+    if how.timing:
+        code = compiled_for(rules)
+        figures(executed_code(code) or code)  # its error is told before the program has begun
     from banksim.runs.programs import standins
     from banksim.runs.programs.executable import calls_driver, is_program
 

@@ -158,10 +158,11 @@ def test_the_command_shows_it_as_text_json_and_html(source: Path, tmp_path: Path
         (["kernel", "x.cu", "--timing", "--global-latency", "fast"], "--global-latency fast: give a whole number"),
         (["kernel", "x.cu", "--timing", "--workers", "2"], "--timing: for a simulation in one process"),
         (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
+        (["run", "--timing", "--arch", "sm_86", str(PROGRAMS / "transpose.py")], "no time model for sm_86"),
     ],
 )
 def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> None:
-    assert message in err_of(capsys, words)
+    assert err_of(capsys, words).startswith(f"banksim: {message}")
 
 
 def test_a_program_is_timed_kernel_by_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
