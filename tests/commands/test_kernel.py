@@ -17,7 +17,7 @@ from banksim.__main__ import main
 from helpers.commands import err_of, out_of, refused
 from helpers.fixtures import Patch, Said
 from helpers.numba_programs import ENDLESS
-from helpers.places import EXAMPLES, written_to
+from helpers.places import EXAMPLES, TESTS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvrtc")
 
@@ -106,6 +106,7 @@ def test_the_listing_holds_every_executed_instruction(capsys: Said) -> None:
     ("words", "complaint"),
     [
         ([TRANSPOSE], "has 2 kernels: give"),
+        ([str(TESTS / "helpers" / "places.py")], "places.py has no kernel\n"),
         (
             [f"{TRANSPOSE}:transpos"],
             "has no kernel 'transpos' (did you mean transpose or transpose_padded?): it has transpose",

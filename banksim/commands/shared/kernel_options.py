@@ -143,7 +143,9 @@ def chosen(kernels: Mapping[str, object], name: str | None, file: str) -> object
         if name is not None:  # before all are asked for their names, for which they are decoded
             return kernels[name]
     names = [getattr(kernel, "plain_name", word) for word, kernel in kernels.items()]
-    known = ", ".join(names) or "none"
+    known = ", ".join(names)
+    if not names:
+        raise InputError(f"{file} has no kernel")
     if name is None:
         raise InputError(f"{file} has {len(kernels)} kernels: give {file}:NAME, one of {known}")
     raise InputError(f"{file} has no kernel {name!r}{near(name, names)}: it has {known}")
