@@ -180,7 +180,8 @@ class Counting:
         a_block = work / self.classes + PER_BLOCK
         spent = SLOWER * work + PER_CLASS * self.classes
         given_up = self.classes > MOST or PATIENCE * spent > a_block * self.launch.blocks
-        return given_up and spent > a_block * self.blocks
+        spared = self.compiled.warp_instructions(self.counters) + PER_BLOCK * self.blocks
+        return given_up and spent > spared
 
     def too_many(self) -> TooMany:
         """Says what makes so many classes: what narrowed the regions most."""

@@ -51,6 +51,13 @@ extern "C" __global__ void sort(unsigned* out) {
     __shared__ unsigned s[256];
     s[out[blockIdx.x * 256 + threadIdx.x] & 255] = 1;
 }
+extern "C" __global__ void half_apart(float* out) {
+    __shared__ float s[256];
+    unsigned at = blockIdx.x * blockIdx.x * 77 + threadIdx.x;
+    if (blockIdx.x & 1)
+        for (int k = 0; k < 40; ++k) s[(at ^ at >> 9) * k & 255] = k;
+    out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
+}
 """
 MANY_APART = 5000
 """Blocks of which hardly any are alike."""
@@ -121,11 +128,20 @@ def test_blocks_of_too_many_classes_are_each_executed_as_far_as_counts_need_it(
         banksim.run(kernels["apart"], MANY_APART, 256, [given[:-5].copy()], values=False)
 
 
-@pytest.mark.parametrize(("blocks", "classes"), [(1 << 11, counting.FEWEST), (1 << 22, None), (1 << 30, None)])
+@pytest.mark.parametrize(
+    ("name", "blocks", "classes"),
+    [
+        ("apart", 1 << 11, counting.FEWEST),
+        ("apart", 1 << 22, None),
+        ("apart", 1 << 30, None),
+        ("half_apart", 1 << 20, None),
+    ],
+)
 def test_looking_for_classes_is_little_beside_executing_every_block(
-    kernels: Any, blocks: int, classes: int | None, monkeypatch: Patch
+    kernels: Any, name: str, blocks: int, classes: int | None, monkeypatch: Patch
 ) -> None:
-    """The more blocks a launch has, the more classes are looked for before they are too many."""
+    """The more blocks a launch has, the more classes are looked for before they are too many; of blocks that are alike
+    counts what executing them takes, not what a block of another class takes."""
     looked = []
 
     def only_looked(*given: Any) -> counting.Undecided:
@@ -135,7 +151,7 @@ def test_looking_for_classes_is_little_beside_executing_every_block(
     count = counting.count
     monkeypatch.setattr(counting, "count", only_looked)
     with pytest.raises(AbsentError, match="no more is done"):
-        banksim.run(kernels["apart"], blocks, 256, [banksim.absent(256 * blocks, np.float32)], values=False)
+        banksim.run(kernels[name], blocks, 256, [banksim.absent(256 * blocks, np.float32)], values=False)
     (found,) = looked
     assert isinstance(found, counting.TooMany)
     beyond = counting.MOST + counting.AT_ONCE
