@@ -204,10 +204,11 @@ __attribute__((destructor)) static void collect_at_end(void) {
     pthread_mutex_unlock(&lock);
 }
 
+unsigned banksim_waits;
 CUresult banksim_wait(void) {
     banksim_collect();
     banksim_flush();
-    banksim_trim_pools();
+    banksim_waits++;
     CUresult fault = banksim_fault ? banksim_fault : banksim_pending;
     banksim_fault = fault;
     if (banksim_faults_pass) banksim_fault = banksim_pending = CUDA_SUCCESS;

@@ -37,6 +37,7 @@ extern CUresult banksim_fault, banksim_pending;
 /* Whether the error is over once a call has returned it, so that in a program that is a row of tests one does not
    fail for another. */
 extern bool banksim_faults_pass;
+extern unsigned banksim_waits; /* how often the program has waited for the device */
 CUresult banksim_wait(void); /* ends a call that waits for the device: prints what kernels printed, returns the error */
 /* The begin of a function that uses the device. What kernels printed before a fault is not lost. */
 #define BEGIN()                                            \
@@ -52,9 +53,6 @@ CUresult banksim_wait(void); /* ends a call that waits for the device: prints wh
         *(TO) = (VALUE);     \
         return CUDA_SUCCESS; \
     } while (0)
-
-/* ---- pools.c */
-void banksim_trim_pools(void);
 
 /* ---- output.c */
 void banksim_print(const char *text, size_t size);

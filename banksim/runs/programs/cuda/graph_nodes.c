@@ -3,6 +3,8 @@
 #include "graphs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static CUresult submit_nodes(CUgraph graph, CUstream stream) {
     for (CUgraphNode node = graph->first; node; node = node->next) {
@@ -14,6 +16,22 @@ static CUresult submit_nodes(CUgraph graph, CUstream stream) {
 }
 
 /* ---- nodes by hand */
+CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
+    CUgraph made = banksim_end_record();
+    if (!failed && !node) failed = CUDA_ERROR_INVALID_VALUE;
+    if (!failed && made->first) {
+        if (node->perform == banksim_perform_launch && made->first->perform == banksim_perform_launch)
+            banksim_keep_attributes(made->first->arguments, node->arguments);
+        free(node->arguments);
+        node->perform = made->first->perform;
+        node->size = made->first->size;
+        node->arguments = banksim_resized(NULL, node->size + 1);
+        memcpy(node->arguments, made->first->arguments, node->size);
+    }
+    cuGraphDestroy(made);
+    return failed;
+}
+
 #define MAKE(CALL)    \
     BEGIN();          \
     banksim_record(); \

@@ -62,9 +62,14 @@ bool banksim_recording(banksim_perform perform, const void *arguments, size_t si
     return recorded != NULL;
 }
 
-CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNode *node) {
+CUgraph banksim_end_record(void) {
     CUgraph made = recorded;
     recorded = NULL;
+    return made;
+}
+
+CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNode *node) {
+    CUgraph made = banksim_end_record();
     if (!failed && (!graph || !node || (count && !before))) failed = CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; !failed && n < count; n++)
         if (!before[n] || before[n]->graph != graph) failed = CUDA_ERROR_INVALID_VALUE;
@@ -72,23 +77,6 @@ CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *bef
         CUgraphNode one = made->first; /* NULL for a copy of no bytes */
         *node = one ? append(graph, one->perform, one->arguments, one->size) : append(graph, banksim_perform_nothing, NULL, 0);
         depend(*node, before, count);
-    }
-    cuGraphDestroy(made);
-    return failed;
-}
-
-CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
-    CUgraph made = recorded;
-    recorded = NULL;
-    if (!failed && !node) failed = CUDA_ERROR_INVALID_VALUE;
-    if (!failed && made->first) {
-        if (node->perform == banksim_perform_launch && made->first->perform == banksim_perform_launch)
-            banksim_keep_attributes(made->first->arguments, node->arguments);
-        free(node->arguments);
-        node->perform = made->first->perform;
-        node->size = made->first->size;
-        node->arguments = banksim_resized(NULL, node->size + 1);
-        memcpy(node->arguments, made->first->arguments, node->size);
     }
     cuGraphDestroy(made);
     return failed;

@@ -35,6 +35,7 @@ CUresult banksim_capture(CUgraph graph, banksim_perform perform, const void *arg
 /* From banksim_record on, until banksim_recorded or banksim_replaced, work that this thread gives to streams is not
    done; it becomes a node. */
 void banksim_record(void);
+CUgraph banksim_end_record(void); /* a graph of what was recorded, to be destroyed */
 /* The node joins `graph` and depends on the nodes `before`; or takes the place of another node. `failed`: the result
    of the functions in between. */
 CUresult banksim_recorded(CUresult failed, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNode *node);

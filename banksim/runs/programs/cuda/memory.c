@@ -331,12 +331,20 @@ static bool keep(struct memory *memory) {
     return stays;
 }
 
+static void leave_pool(struct memory *memory) {
+    CUmemoryPool pool = memory->pool;
+    memory->pool = NULL;
+    if (!pool) return;
+    pool->changed = banksim_waits;
+    __atomic_sub_fetch(&pool->used, memory->size, __ATOMIC_SEQ_CST);
+}
+
 CUresult banksim_release(CUdeviceptr start, bool of_host) {
     if (!start) return CUDA_SUCCESS;
     struct memory *memory = banksim_find(start);
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
-    banksim_leave_pool(memory);
+    leave_pool(memory);
     if (!memory->of_graph && !keep(memory)) banksim_let_go(memory);
     return CUDA_SUCCESS;
 }
@@ -347,7 +355,7 @@ void banksim_forget_memory(void) {
     pthread_mutex_unlock(&settling);
     for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++)
         if (slots[n].live && !slots[n].host) {
-            banksim_leave_pool(&slots[n]);
+            leave_pool(&slots[n]);
             banksim_let_go(&slots[n]);
         }
 }

@@ -21,7 +21,14 @@ void banksim_let_go(struct memory *memory);
 CUresult banksim_release(CUdeviceptr start, bool of_host); /* free; `of_host`: what is pinned, else what is not */
 
 /* ---- pools.c */
-void banksim_leave_pool(struct memory *memory); /* when it is freed */
+struct CUmemPoolHandle_st {
+    enum kind kind;
+    CUmemAccess_flags access; /* of the device, as it was set */
+    int reuse[3]; /* hints: as they were set */
+    cuuint64_t threshold, reserved, reserved_high, used, used_high, most; /* bytes; `most`: 0 for no limit */
+    unsigned changed; /* `banksim_waits` when memory of it was freed or the threshold set last */
+    struct CUmemPoolHandle_st *next;
+};
 
 /* ---- host_memory.c */
 struct memory *banksim_registered(const void *host); /* the registered memory around a byte, or NULL */

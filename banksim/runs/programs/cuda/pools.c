@@ -8,13 +8,6 @@
 #include <stdlib.h>
 
 #define RESERVED_BYTES (32 << 20) /* what a pool reserves at a time, as one H200 does */
-struct CUmemPoolHandle_st {
-    enum kind kind;
-    CUmemAccess_flags access; /* of the device, as it was set */
-    int reuse[3]; /* hints: as they were set */
-    cuuint64_t threshold, reserved, reserved_high, used, used_high, most; /* bytes; `most`: 0 for no limit */
-    struct CUmemPoolHandle_st *next;
-};
 static struct CUmemPoolHandle_st standard[] = {{.kind = DEVICE, .access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
                                                 .reuse = {1, 1, 1}, .next = &standard[PINNED]},
                                                {.kind = PINNED, .reuse = {1, 1, 1}, .next = &standard[MANAGED]},
@@ -27,16 +20,17 @@ static bool known(CUmemoryPool pool) {
     while (one && one != pool) one = one->next;
     return one != NULL;
 }
+/* A pool that nobody uses and that has reserved more than it may keep gives all of it back at a synchronization. This
+   is made up for before anything of it is read or changes. */
+static void catch_up(CUmemoryPool pool) {
+    if (!pool->used && banksim_waits != pool->changed && pool->reserved > pool->threshold) pool->reserved = 0;
+}
 static void use(CUmemoryPool pool, size_t size) {
-    pool->used += size;
+    catch_up(pool);
+    __atomic_add_fetch(&pool->used, size, __ATOMIC_SEQ_CST); /* freeing takes no lock of pools */
     while (pool->used > pool->reserved) pool->reserved += RESERVED_BYTES;
     if (pool->used > pool->used_high) pool->used_high = pool->used;
     if (pool->reserved > pool->reserved_high) pool->reserved_high = pool->reserved;
-}
-/* At a synchronization, a pool that nobody uses and that has reserved more than it may keep gives all of it back. */
-void banksim_trim_pools(void) {
-    for (CUmemoryPool pool = pools; pool; pool = pool->next)
-        if (!pool->used && pool->reserved > pool->threshold) pool->reserved = 0;
 }
 
 /* Memory that a graph allocates is there as soon as its node is made, and stays: the nodes do nothing. */
@@ -65,13 +59,6 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool p
 }
 CUresult cuMemAllocAsync(CUdeviceptr *start, size_t size, CUstream stream) {
     return cuMemAllocFromPoolAsync(start, size, current[DEVICE], stream);
-}
-/* Called for all memory that is freed. */
-void banksim_leave_pool(struct memory *memory) {
-    pthread_mutex_lock(&lock);
-    if (memory->pool && known(memory->pool)) memory->pool->used -= memory->size;
-    memory->pool = NULL;
-    pthread_mutex_unlock(&lock);
 }
 CUresult cuMemFreeAsync(CUdeviceptr start, CUstream stream) {
     BEGIN();
@@ -128,7 +115,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
     **pool = (struct CUmemPoolHandle_st){kind, access, {1, 1, 1}, .most = properties->maxSize, .next = pools};
     GIVE(&pools, *pool);
 }
-/* Its memory stays until it is freed. */
+/* Its memory stays until it is freed, and with it what counts that. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     if (!known(pool) || pool == &standard[pool->kind]) return CUDA_ERROR_INVALID_VALUE;
     CUmemoryPool *place = &pools;
@@ -137,7 +124,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     *place = pool->next;
     if (current[pool->kind] == pool) current[pool->kind] = &standard[pool->kind];
     pthread_mutex_unlock(&lock);
-    free(pool);
+    if (!pool->used) free(pool);
     return CUDA_SUCCESS;
 }
 static cuuint64_t *bytes_of(CUmemoryPool pool, CUmemPool_attribute which) {
@@ -156,6 +143,7 @@ static int *hint_of(CUmemoryPool pool, CUmemPool_attribute which) {
 }
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
     if (!known(pool) || !value) return CUDA_ERROR_INVALID_VALUE;
+    catch_up(pool);
     const cuuint64_t *bytes = bytes_of(pool, which);
     const int *hint = hint_of(pool, which);
     if (bytes) *(cuuint64_t *)value = *bytes;
@@ -165,10 +153,14 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute which, voi
 /* Of the highest values so far, each can be set to 0 only, and is then the current one. */
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute which, void *value) {
     if (!known(pool) || !value) return CUDA_ERROR_INVALID_VALUE;
+    catch_up(pool);
     int *hint = hint_of(pool, which);
     if (hint) GIVE(hint, *(int *)value);
     cuuint64_t bytes = *(cuuint64_t *)value;
-    if (which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) GIVE(&pool->threshold, bytes);
+    if (which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
+        pool->changed = banksim_waits;
+        GIVE(&pool->threshold, bytes);
+    }
     if (bytes) return CUDA_ERROR_INVALID_VALUE;
     if (which == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) GIVE(&pool->reserved_high, pool->reserved);
     if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH) GIVE(&pool->used_high, pool->used);
