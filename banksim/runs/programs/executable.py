@@ -19,7 +19,7 @@ from banksim.kernels.compilers.included import read_all
 from banksim.kernels.elf import HEADER, SECTION, SYMBOL
 from banksim.runs.programs import standins
 from banksim.system import cache
-from banksim.system.writing import write
+from banksim.system.writing import replaced, write
 
 CUDA, HOST = (".cu",), (".cpp", ".cxx", ".cc", ".c")
 """Endings of sources: of CUDA C++, and of those for the host's compiler alone."""
@@ -172,8 +172,9 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
         return made  # the system clears what is left of it
     try:
         place.mkdir(parents=True, exist_ok=True)
-        write(target, made.read_bytes(), own=True)
-        target.chmod(0o700)
+        with replaced(target, own=True) as kept:  # others may run it as soon as it has its name
+            kept.write(made.read_bytes())
+            os.chmod(kept.fileno(), 0o700)
     finally:
         shutil.rmtree(folder)
     return target

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -349,6 +350,24 @@ def test_what_cannot_be_run_is_told_in_a_line(
         executable_file.chmod(0o755)
     assert run(*words) == 2
     assert capfd.readouterr() == ("", f"banksim: {said}\n")
+
+
+def test_a_kept_program_can_be_run_as_soon_as_it_has_its_name(tmp_path: Path, monkeypatch: Patch) -> None:
+    """Another process that finds it there runs it at once."""
+    modes, replace = [], os.replace
+
+    def replaced(part: str, target: str) -> None:
+        replace(part, target)
+        modes.append(stat.S_IMODE(os.stat(target).st_mode))
+
+    source = tmp_path / "program.cu"
+    source.write_text("int main() {}")
+    monkeypatch.setattr(executable.cache, "folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(executable.standins, "folder", lambda: tmp_path)
+    monkeypatch.setattr(executable.tools, "run", lambda name, given, *_, **__: Path(given[-1]).write_bytes(b"made"))
+    monkeypatch.setattr(os, "replace", replaced)
+    assert executable.compiled([source], "sm_90", ()).read_bytes() == b"made"
+    assert modes == [0o700]
 
 
 def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
