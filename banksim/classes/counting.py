@@ -18,7 +18,7 @@ from banksim.classes.compiled.records import DIRECTIONS, MARGIN, REGION, ROW, WO
 from banksim.classes.needed import needed
 from banksim.classes.regions import Box, Directions, along, whole
 from banksim.classes.translate import compile_class
-from banksim.errors import UnsupportedError
+from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop
@@ -281,6 +281,9 @@ def count(
     (stop,) = in_threads([counting.run], counting.stop, tick)
     if isinstance(stop, Undecided):
         return stop
+    if counting.work[0]["most"] < 0:
+        grid = " × ".join(f"{size:,}" for size in launch.grid)
+        raise InputError(f"a grid of {grid} blocks: counts beyond 2^62 are not exact; give a smaller one")
     counts = Counts(
         counters=counting.counters,
         tallies=counting.tallies.reshape(len(compiled.sites), len(rules)),

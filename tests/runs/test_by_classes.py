@@ -15,7 +15,7 @@ from banksim.__main__ import main
 from banksim.classes import counting
 from banksim.classes.regions import Box
 from banksim.commands.shared.argument_text import filled
-from banksim.errors import AbsentError, Fault
+from banksim.errors import AbsentError, Fault, InputError
 from banksim.machine.host_memory import copied
 from banksim.machine.parameters import LaunchBuffers
 from banksim.report.text.kernel import report
@@ -97,6 +97,16 @@ def test_a_large_launch_is_counted_by_classes(kernels: Any) -> None:
     said = report(done, 200).plain
     assert "524,288 blocks in 3 classes; global memory was not touched, and so not checked" in said
     assert ", but for 4 blocks executed whole" in said
+
+
+def test_counts_are_exact_up_to_the_largest_grid_or_refused(kernels: Any) -> None:
+    """Blocks stand in one class; twice the limit wraps around to a number that looks like a count."""
+    largest = 2**31 - 1, 65535, 65535
+    arguments = [np.zeros(1024, np.float32), np.zeros(1024, np.float32), 0]
+    found = banksim.run(kernels["copy"], largest[:2], 256, arguments, values=False).conflicts
+    assert found.requests == 8 * largest[0] * largest[1]
+    with pytest.raises(InputError, match=r"a grid of 2,147,483,647 × 65,535 × 65,535 blocks: counts beyond 2\^62"):
+        banksim.run(kernels["copy"], largest, 256, arguments, values=False)
 
 
 def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels: Any) -> None:

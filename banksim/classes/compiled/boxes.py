@@ -4,7 +4,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from banksim.classes.compiled.records import AXES, COUNT, DIRECTIONS, MARGIN, REGION, ROW, WORK, Region, Work
+from banksim.classes.compiled.records import AXES, COUNT, DIRECTIONS, LARGEST, MARGIN, REGION, ROW, WORK, Region, Work
 from banksim.machine import codes
 from banksim.machine.llvm.request_counts import credit
 from banksim.machine.races.probe import PROBE
@@ -166,11 +166,16 @@ def count_boxes(work: Integer, most: Integer) -> Integer:
         blocks = 1
         for d in range(DIRECTIONS):
             blocks *= r.count[d] + 1
+        a_block = 1
         for n in range(w.counters):
             total[n] += blocks * counters[n]
             once[n] += counters[n]
+            a_block += counters[n]
         for n in range(rows):
             add_tally(totals[n], tallies[n], blocks)
+            a_block += tallies[n].high
+        if w.most >= 0:
+            w.most = w.most + blocks * a_block if blocks <= (LARGEST - w.most) // a_block else -1
         w.blocks += blocks
         w.classes += 1
         counted += 1

@@ -56,12 +56,15 @@ class Work(Protocol):
     memos: U8  # as they are at the start of each block
     blocks: I8
     classes: I8
+    most: I8  # no sum of counts is larger; −1: it may be beyond LARGEST
     total: U8  # counters of all blocks so far,
     once: U8  # of one block of each class,
     tallies: U8  # and the tallies of all blocks
 
 
 REGION, WORK = layout(Region), layout(Work)
+LARGEST = 1 << 62
+"""Up to here counts and their sums are exact."""
 MARGIN = 1 << 13
 """For so many more boxes there is room before a block is executed."""
 LONGEST = MARGIN >> 1
