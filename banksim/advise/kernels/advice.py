@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from banksim.advise.kernels.measure import TIMED, Bench, Measured
-from banksim.advise.kernels.search import Search, Tried
+from banksim.advise.kernels.search import Search, Tried, best_first
 from banksim.advise.kernels.source import KernelSource, SourceArray, rewritten
 from banksim.advise.kernels.source_layouts import PADDINGS, padded
 from banksim.architectures.bank_rules import Architecture, architectures
@@ -26,6 +26,7 @@ class KernelAdvice:
     archs: tuple[Architecture, ...]
     before: Measured
     tried: tuple[Tried, ...]
+    """In the order of the search."""
     best: Tried | None
     races: tuple[Race, ...] = ()
     """Of the kernel as it is."""
@@ -41,6 +42,11 @@ class KernelAdvice:
     def after(self) -> Measured:
         """What the best costs; what the kernel costs as it is, if nothing pays."""
         return self.best.measured if self.best and self.best.measured else self.before
+
+    @property
+    def ranked(self) -> list[Tried]:
+        """What was tried, the best first."""
+        return best_first(self.tried, self.before)
 
     @property
     def is_proven(self) -> bool:

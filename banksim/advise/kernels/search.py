@@ -16,6 +16,8 @@ MOST_RUNS = 64
 """How many programs are compiled and executed at most."""
 WORTH = 0.001
 """The part of the cost that a layout has to save: less is no reason to change a source."""
+ALIKE = 0.01
+"""Costs that differ by no more of the lesser are taken for the same: an estimate is not more exact."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,11 @@ class Search:
             refused = refused or self.negligible(changes, measured)
             found = Tried(changes, measured, refused, is_same)
         except (CompileError, Fault, InputError) as error:
-            found = Tried(changes, None, f"it does not run: {self.gist(error)}")
+            found = Tried(changes, None, self.why_not(changes, error))
         self.tried.append(found)
         self.sources[source] = found
-        if not found.refused and (self.best is None or self.is_cheaper(found, self.best)):
-            self.best = found
+        first = best_first(self.tried, self.before)[0]
+        self.best = None if first.refused else first
         return found
 
     def negligible(self, changes: Changes, after: Measured) -> str:
@@ -116,17 +118,29 @@ class Search:
         saved, was = max((old - new, old) for old, new in pairs)
         return f"{what}: {number(saved)} of {number(was)} transactions"
 
-    def gist(self, error: BanksimError) -> str:
-        """The first line of a message, which calls the copy that was compiled by the name of the file."""
+    def why_not(self, changes: Changes, error: BanksimError) -> str:
+        """What a layout requires that the source does not hold; else the first line of the message, which calls the
+        copy that was compiled by the name of the file."""
+        needed = [change.requires[1] for change in changes if change.requires and change.requires[1] in str(error)]
         name = self.bench.source.file.name
-        return re.sub(rf"\S+/(?={re.escape(name)}[:(])", "", (str(error).splitlines() or [""])[0])
+        line = re.sub(rf"\S+/(?={re.escape(name)}[:(])", "", (str(error).splitlines() or [""])[0])
+        return needed[0] if needed else f"it does not run: {line}"
 
-    def is_cheaper(self, one: Tried, than: Tried) -> bool:
-        """Whether a cure costs less, or as much and less memory."""
-        assert one.measured is not None
-        assert than.measured is not None
-        mine, other = one.measured, than.measured
-        return (mine.of(self.before), mine.size) < (other.of(self.before), other.size)
+
+def best_first(tried: Sequence[Tried], before: Measured) -> list[Tried]:
+    """Cures, then what is refused, then what does not run. Of those that cost alike, one without conflicts is first,
+    then the one with fewer instructions, then that with less memory."""
+
+    def preferred(pair: tuple[Tried, Measured]) -> tuple[bool, int, int, float]:
+        return pair[1].excess > 0, pair[1].instructions, pair[1].size, pair[1].of(before)
+
+    left, found = [(one, one.measured) for one in tried if one.measured], list[Tried]()
+    while left:
+        cures = [pair for pair in left if not pair[0].refused] or left
+        most = (1 + ALIKE) * min(measured.of(before) for _, measured in cures)
+        found.append(min((pair for pair in cures if pair[1].of(before) <= most), key=preferred)[0])
+        left = [pair for pair in left if pair[0] is not found[-1]]
+    return [*found, *(one for one in tried if not one.measured)]
 
 
 def refusal(after: Measured, before: Measured, archs: Sequence[Architecture]) -> str:

@@ -68,15 +68,15 @@ class SourceArray:
 class LayoutChange:
     """Another layout of an array: new lengths, and new indices in the place of those that every use has.
 
-    `requires`: what has to be true of lengths that the source names, as C++ says it. `bytes_after`: how much
-    dynamic shared memory the array takes in the place of so many bytes.
+    `requires`: what has to be true of lengths that the source names, as C++ says it and in words. `bytes_after`: how
+    much dynamic shared memory the array takes in the place of so many bytes.
     """
 
     array: SourceArray
     layout: str
     lengths: Texts
     index: Callable[[Texts], Texts] | None = None
-    requires: str = ""
+    requires: Texts = ()
     bytes_after: Callable[[int], int] | None = None
 
     @property
@@ -131,7 +131,8 @@ def edits_of(content: bytes, change: LayoutChange) -> Iterator[Edit]:
     if change.requires:
         line = content[content.rfind(b"\n", 0, array.end) + 1 : array.end]
         indent = line[: len(line) - len(line.lstrip())].decode()
-        check = f'\n{indent}static_assert({change.requires}, "{array.name}: {change.layout}");'
+        condition, words = change.requires
+        check = f'\n{indent}static_assert({condition}, "{change.name}: {words}");'
         yield Edit(array.end, array.end, lambda _: check.encode())
     if change.index:
         yield from (index_edit(content, use, change.index) for use in array.uses)

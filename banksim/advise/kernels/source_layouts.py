@@ -69,7 +69,7 @@ def xored(array: SourceArray) -> Iterator[LayoutChange]:
                 slots = (columns.value & -columns.value) // unit
                 if slots < (4 if unit == 1 else 2):
                     continue
-                mask, requires = str(slots - 1), ""
+                mask, requires = str(slots - 1), ()
                 all_rows = rows.value is not None and rows.value <= slots << shift
             name = f"column ^ {bracketed(term('row', shift, '' if all_rows else mask, unit))}"
             mask = "" if all_rows else mask
@@ -128,12 +128,12 @@ def swizzles(array: SourceArray, dynamic: int) -> Iterator[LayoutChange]:
         distance, bits = row - low, min(row, 5) - low
         whole = 1 << low + bits
         (length,) = array.lengths or (None,)
-        requires = ""
+        requires: Texts = ()
         if length is None:
             if dynamic % (whole * (array.size or VECTOR)):
                 continue
         elif length.value is None:
-            requires = f"{bracketed(length.text)} % {whole} == 0"
+            requires = (f"{bracketed(length.text)} % {whole} == 0", f"{length.text} has to be a multiple of {whole}")
         elif length.value % whole:
             continue
 
@@ -159,7 +159,8 @@ def term(row: str, shift: int, mask: str, unit: int) -> str:
     return f"{bracketed(found)} * {unit}" if unit > 1 else found
 
 
-def power_of_two(text: str, least: int) -> str:
-    """The C++ condition that a length is a power of two."""
+def power_of_two(text: str, least: int) -> Texts:
+    """That a length is a power of two, as C++ says it and in words."""
     name = bracketed(text)
-    return f"{name} >= {least} && ({name} & ({name} - 1)) == 0"
+    condition = f"{name} >= {least} && ({name} & ({name} - 1)) == 0"
+    return condition, f"{text} has to be a power of two" + (f", at least {least}" if least > 2 else "")

@@ -238,8 +238,7 @@ def of_kernel(advice: KernelAdvice, words: Sequence[str] = ()) -> str:
     """The page on the layouts of a kernel's arrays."""
     names = [arch.name for arch in advice.archs]
     layouts = [LayoutRow("as written", cells(advice.before, advice))]
-    losers = sorted(advice.tried, key=lambda one: one.measured.of(advice.before) if one.measured else float("inf"))
-    for one in sorted(losers, key=lambda one: bool(one.refused)):
+    for one in advice.ranked:
         shown = cells(one.measured, advice) if one.measured and one.is_same else ()
         layouts.append(LayoutRow(one.name, shown, refused=one.refused))
     part = Advised(

@@ -36,9 +36,8 @@ def report(advice: KernelAdvice, width: int, everything: bool = False) -> Text:
 
 def table(advice: KernelAdvice, width: int, everything: bool) -> list[Text]:
     """A row for the program as it is, and for each cure that pays, the best first; if none pays, for all that ran."""
-    cures = advice.tried if everything or not advice.best else [one for one in advice.tried if not one.refused]
-    named = [(one.name, one.measured) for one in cures if one.measured and one.is_same]
-    ran = [("as written", advice.before), *sorted(named, key=lambda one: one[1].of(advice.before))]
+    shown = [one for one in advice.ranked if everything or not advice.best or not one.refused]
+    ran = [("as written", advice.before), *((one.name, one.measured) for one in shown if one.measured and one.is_same)]
     columns = [Column(("", "requests"), [Text(number(one.requests)) for _, one in ran])]
     for place, arch in enumerate(advice.archs):
         group = arch.name if len(advice.archs) > 1 else ""

@@ -4,9 +4,11 @@ import ast
 import json
 import os
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import time_ns
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from banksim.advise.kernels.costs import Cost
 from banksim.advise.kernels.cuda_source import CudaSource, cuda_arrays
 from banksim.advise.kernels.measure import Bench, Measured
 from banksim.advise.kernels.numba_source import NumbaReader, NumbaSource
-from banksim.advise.kernels.search import Search, Tried
+from banksim.advise.kernels.search import Search, Tried, best_first
 from banksim.advise.kernels.source_layouts import groups, padded, paddings
 from banksim.architectures.bank_rules import architecture
 from banksim.errors import CompileError, InputError
@@ -125,22 +127,21 @@ def test_cuda_templates_are_cured_too(tmp_path: Path, capsys: Said, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("words", "arch", "best", "transactions"),
+    ("words", "arch", "cures"),
     [
-        (["quads", "--block", "8,32", *MATRICES], "sm_50", {"tile": "rows of 36"}, [64]),
-        (["quads", "--block", "8,32", *MATRICES], "sm_90", {"tile": "column ^ ((row & 7) * 4)"}, [64]),
-        (["kept", *LAUNCH], "sm_90", {"tile": "rows of TILE + 1"}, [64]),
-        (["transposeTile", *LAUNCH], "kepler-8", {"tile": "rows of TILE + 2"}, [64]),
-        (["transposeTile", *LAUNCH], "kepler-4", {"tile": "rows of TILE + 1"}, [64]),
+        (["quads", "--block", "8,32", *MATRICES], "sm_50", ["rows of 36", "column ^ ((row & 7) * 4)"]),
+        (["quads", "--block", "8,32", *MATRICES], "sm_90", ["rows of 36", "column ^ ((row & 7) * 4)"]),
+        (["kept", *LAUNCH], "sm_90", ["rows of TILE + 1"]),
+        (["transposeTile", *LAUNCH], "kepler-8", ["rows of TILE + 2", "column ^ row"]),
+        (["transposeTile", *LAUNCH], "kepler-4", ["rows of TILE + 1", "column ^ row"]),
     ],
-)  # fmt: skip
-def test_known_cures_are_found(
-    words: list[str], arch: str, best: dict[str, str], transactions: list[int], capsys: Said
-) -> None:
+)
+def test_known_cures_are_found(words: list[str], arch: str, cures: list[str], capsys: Said) -> None:
     found = advised([f"{CURES}:{words[0]}", *words[1:], "--arch", arch], capsys)
-    (cure,) = [one for one in found["tried"] if one["layouts"] == found["best"]]
-    assert (found["best"], cure["transactions"], cure["refused"]) == (best, transactions, None)
-    assert cure["transactions"] < found["before"]["transactions"]
+    assert found["best"] == {"tile": cures[0]}
+    paid = {one["layouts"]["tile"]: one["transactions"] for one in found["tried"] if not one["refused"]}
+    assert [name for name, transactions in paid.items() if transactions == [64]] == cures
+    assert found["before"]["transactions"] > [64]
 
 
 def test_a_dynamic_array_gets_gaps_and_its_launch_more_bytes(tmp_path: Path, capsys: Said) -> None:
@@ -287,8 +288,10 @@ def test_a_swizzle_of_a_length_by_name_is_checked_by_the_compiler(tmp_path: Path
         if works:
             assert source.kernel(content).plain_name == "named<32>"
         else:
-            with pytest.raises(CompileError, match=r"static_assert|static assertion"):
+            bench = Bench(source, 1, 32, [], (architecture("sm_90"),), 0)
+            with pytest.raises(CompileError) as error:
                 source.kernel(content)
+            assert Search(bench, None).why_not((swizzle,), error.value) == "N has to be a power of two"  # type: ignore[arg-type]
 
 
 NUMBA = """
@@ -529,14 +532,33 @@ def test_what_saves_next_to_nothing_is_refused(
     assert beside.negligible((first, second), measured(*after)) == (said and f"beside a: rows of 3 it {said}")
 
 
+def test_layouts_that_cost_alike_rank_by_what_the_table_shows() -> None:
+    def cure(cycles: int, transactions: int, instructions: int, size: int, refused: str = "") -> Tried:
+        run = SimpleNamespace(instructions=instructions, launch=SimpleNamespace(shared_bytes=size))
+        run.launch.kernel = SimpleNamespace(shared_base=0)
+        return Tried((), replace(measured(transactions, cycles), run=run), refused)  # type: ignore[arg-type]
+
+    order = [
+        cure(1005, 0, 500, 64),
+        cure(1009, 0, 500, 96),
+        cure(1000, 0, 600, 64),
+        cure(1000, 8, 400, 64),
+        cure(1011, 0, 100, 64),
+        cure(900, 0, 100, 64, "the results differ"),
+        Tried((), None, "it does not run"),
+    ]
+    for tried in (order, order[::-1]):
+        found = best_first(tried, measured(9000, 2000))
+        assert all(one is other for one, other in zip(found, order, strict=True))
+
+
 @pytest.mark.parametrize("place", ["k.cu(5): error", "k.cu:5: out of bounds"])
 def test_why_a_layout_does_not_run_names_the_file_and_no_copy_of_it(place: str, tmp_path: Path) -> None:
     source = CudaSource(written_to(tmp_path / "k.cu", CUDA), "copy<32>", defines=["HALF=8"])
     bench = Bench(source, 1, 32, [], (architecture("sm_90"),), 0)
     search = Search(bench, None)  # type: ignore[arg-type]
-    assert search.gist(CompileError(f"/home/cache/sources/5d9cd7/{place}: static assertion\n  line")) == (
-        f"{place}: static assertion"
-    )
+    error = CompileError(f"/home/cache/sources/5d9cd7/{place}: static assertion\n  line")
+    assert search.why_not((), error) == f"it does not run: {place}: static assertion"
 
 
 def test_two_ways_to_one_source_are_one_layout(tmp_path: Path) -> None:
