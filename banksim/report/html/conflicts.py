@@ -73,6 +73,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
     code = machine_code([Code.of_run(run)] if run else map(Code.of_launches, launches.kernels) if launches else ())
     sources = Sources(drawer, code, found, MARK)
     worst = worst_lines(drawer, sources, run)
+    statuses = [site.status for conflicts in drawer.lines for site in conflicts.sites]
     return {
         "title": f"{what} on {listed([one.arch.name for one in judged])}",
         "archs": [one.arch.name for one in judged],
@@ -97,7 +98,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "notes": [
             *told.plain.get("notes", ()),
             *(f"{one['kernel']}: {note}" for one in told.plain.get("kernels", ()) for note in one.get("notes", ())),
-            *(notes(drawer.lines) if sources.files else ()),
+            *(notes(drawer.lines, statuses) if sources.files else ()),
         ],
         "left_out": drawer.left_out,
         "times": [cycles.page(one) for one in (run.executions or (run,)) if one.cycles] if run else [],

@@ -1,6 +1,6 @@
 """The table of figures: a row for each site and the totals, by one architecture or several."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -60,7 +60,7 @@ def figures(
             names, columns = one_below_the_other(judged, tables, names)
     lines = lines or above(names, columns, width) or prose(names, columns, width)
     lines.append(Text())
-    for note in notes(whole):
+    for note in notes(whole, (row.status for table in tables for row in table)):
         lines += fold(Text(note, QUIET), width)
     return Text("\n").join(lines)
 
@@ -153,13 +153,11 @@ def colour(found: SiteConflicts | Conflicts) -> str:
     return HOT if ends(found.excess).high else CALM
 
 
-def notes(judged: Sequence[Conflicts]) -> Iterator[str]:
-    """What every status in the table means, why totals are missing, and which lines a comment excuses."""
+def notes(judged: Sequence[Conflicts], statuses: Iterable[str]) -> Iterator[str]:
+    """What the statuses that are shown mean, why totals are missing, and which lines a comment excuses."""
     sites = [(conflicts.arch, site) for conflicts in judged for site in conflicts.sites]
-    found = {site.status for _, site in sites}
-    for status, meaning in MEANINGS.items():
-        if status in found:
-            yield f"{status}: {meaning}"
+    found = {one for status in statuses for one in status.split(", ")}
+    yield from (f"{status}: {meaning}" for status, meaning in MEANINGS.items() if status in found)
     reasons = [
         arch.missing(site.op, site.width) or arch.why_unknown(site.op, site.width)
         for arch, site in sites

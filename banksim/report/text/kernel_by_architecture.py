@@ -82,7 +82,8 @@ def comparison(run: Run, width: int, all_lines: bool) -> Text:
     if quiet:
         places = ", ".join(place(site_at(compared, line)) for line in quiet)
         lines += fold(Text(f"No conflict on {plural(len(quiet), 'other line')}: {places}", CALM), width)
-    for note in dict.fromkeys(note for one in run.executions for note in notes(one.judged)):
+    statuses = [row.status for *_, row in rows]
+    for note in dict.fromkeys(note for one in run.executions for note in notes(one.judged, statuses)):
         lines += fold(Text(note, QUIET), width)
     return Text("\n").join(lines)
 

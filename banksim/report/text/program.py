@@ -54,7 +54,9 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
         if labels:
             paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
         else:
-            paragraphs.append(Text("\n").join(line for note in notes(lines) for line in fold(Text(note, QUIET), width)))
+            paragraphs.append(
+                Text("\n").join(line for note in notes(lines, ()) for line in fold(Text(note, QUIET), width))
+            )
         if quiet and labels:
             paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
         paragraphs += drawn(hot, labels, width, pictures)

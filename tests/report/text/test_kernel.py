@@ -153,7 +153,21 @@ def test_code_without_lines_is_named_by_its_offset() -> None:
 )
 def test_code_without_lines_says_how_to_have_them(site: Site, told: bool) -> None:
     conflicts = Conflicts(architecture("sm_90"), (replace(HOPPER.sites[0], site=site),))
-    assert ("The code has no lines of its source: nvcc puts them there with -lineinfo." in notes([conflicts])) == told
+    assert (
+        "The code has no lines of its source: nvcc puts them there with -lineinfo." in notes([conflicts], ())
+    ) == told
+
+
+@pytest.mark.parametrize("archs", [["sm_90"], ["sm_80", "sm_90"]])
+def test_only_the_statuses_of_lines_that_are_shown_are_explained(archs: list[str]) -> None:
+    run = launch(*(replace(HOPPER, arch=architecture(arch)) for arch in archs))
+    quiet = replace(HOPPER.sites[0], status="assumed")
+    run = replace(run, judged=tuple(replace(one, sites=(quiet, *one.sites[1:])) for one in run.judged))
+    executions = tuple(replace(run, judged=(one,)) for one in run.judged) if len(archs) > 1 else ()
+    for all_lines in (False, True):
+        text = report(replace(run, executions=executions), 160, all_lines=all_lines).plain
+        assert ("\nassumed: " in text) == all_lines
+        assert "\nmeasured: " in text
 
 
 def test_a_note_says_from_where_on_counts_are_not_sure() -> None:
