@@ -54,9 +54,8 @@ def report(program: str, launches: Launches, width: int, pictures: str = "worst"
         if labels:
             paragraphs.append(figures(hot, [Text(text, STRONG) for text in labels], width, whole=lines))
         else:
-            paragraphs.append(
-                Text("\n").join(line for note in notes(lines, ()) for line in fold(Text(note, QUIET), width))
-            )
+            rests = notes(lines, [site.status for one in lines for site in one.sites])  # what the counts above rest on
+            paragraphs.append(Text("\n").join(line for note in rests for line in fold(Text(note, QUIET), width)))
         if quiet and labels:
             paragraphs.append(Text("\n").join(fold(Text(quiet_lines(quiet), CALM), width)))
         paragraphs += drawn(hot, labels, width, pictures)
