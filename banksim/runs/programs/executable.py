@@ -142,7 +142,8 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
     arguments = ["-arch", arch, "-lineinfo", "-cudart", "shared", "-include", str(standins.SOURCES / "compatibility.h")]
     for folder in (*helpers, standins.SOURCES / "include", libraries):
         arguments += ["-Xcompiler", f"-idirafter,{folder}"]
-    linked = [f"-l{name}" for name in ("cuda", *standins.LIBRARIES)]
+    compilers = (file.name.partition(".so")[0].removeprefix("lib") for file in standins.compilers())
+    linked = [f"-l{name}" for name in ("cuda", *standins.LIBRARIES, *compilers)]
     arguments += [f"-L{libraries}", "-Xlinker", "--as-needed", *linked, *options]
     key = kept_under(sources, [*arguments, *map(str, sources)], options, [*includes, *helpers])
     target = place = None

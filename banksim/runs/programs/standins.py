@@ -28,6 +28,9 @@ DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
 DECLARED = {library: f"banksim_{library}_declared.h" for library in LIBRARIES}
+COMPILERS = ("libnvrtc*.so.*", "libnvJitLink.so.*")
+"""Libraries of NVIDIA's wheels that programs call as they are: they need no GPU. The wheels lack the names without a
+version by which programs are linked to them."""
 EVERY_LIBRARY = (DRIVER, RUNTIME, *LIBRARIES.values())
 FIRST_SLOT, MODULE_SLOTS = 66, 64
 """The memory of a program: slots 1 to 63 are for the variables of its modules, 64 for the heap of malloc."""
@@ -61,6 +64,11 @@ def c_compiler() -> str | None:
     return next(filter(None, map(shutil.which, ("gcc", "cc", "clang"))), None)
 
 
+def compilers() -> list[Path]:
+    """The files of `COMPILERS` that are there."""
+    return [file for root in tools.roots() for pattern in COMPILERS for file in (root / "lib").glob(pattern)]
+
+
 def headers() -> Path:
     """The folder with the headers of one release. `InputError` where none has them all."""
     folders = tools.include_folders()
@@ -80,6 +88,7 @@ def folder() -> Path:
     sources = sorted(SOURCES.rglob("*.[ch]"))
     read_here = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
     state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in read_here)
+    state += "".join(f"{file}\n" for file in compilers())
     generators = (Path(__file__), *(Path(f"{module.__file__}") for module in (cublas_names, passed_on)))
     contents = (file.read_bytes() for file in (*generators, *sources))
     key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *contents)
@@ -94,6 +103,10 @@ def folder() -> Path:
                 target.mkdir(parents=True, exist_ok=True)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
+                for file in compilers():
+                    for name in {file.name, linked(file.name)}:
+                        (target / name).unlink(missing_ok=True)
+                        (target / name).symlink_to(file)
             return target
     raise InputError("no folder that can be written to, not even for temporary files: CUDA programs need one")
 
