@@ -1,6 +1,6 @@
 """Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
 
-SET is `grids`, `irregular` or `customary`, a file of kernels beside this one:
+SET is `grids`, `irregular`, `customary` or `library`, a file of kernels beside this one:
 
 python grids.py compile SET           makes tests/data/hardware/SET.cubin
 python grids.py launch SET NAME …     launches, on a GPU
@@ -142,7 +142,35 @@ CUSTOMARY = [
     Grid("packed_rows", (1000, 1001), (64,), (0, 0)),
     Grid("floats_of_places", (1_000_003,), (64,), (100, 100_000)),
 ]
-SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY}
+LIBRARY = [
+    Grid("im2col", (1_000_008,), (64,), (1_000, 611)),
+    Grid("causal_softmax", (1_000_003,), (128,), (517, 0)),
+    Grid("layer_norm", (1_000_003,), (64,), (460, 0)),
+    Grid("radix_ranks", (1_000_003,), (128,), (64, 10)),
+    Grid("odd_even_merge", (1_000_003,), (64,), (128_000_301, 0)),
+    Grid("windowed_attention", (16_001, 64), (128,), (2048, 100)),
+    Grid("wave", (313, 1251, 3), (32, 8), (10_003, 10_001)),
+    Grid("banded_rows", (5_000_003,), (64,), (21, 10_000_001)),
+    Grid("compressed_rows", (1_000_003,), (64,), (70, 0)),
+    Grid("tiles_of_threads", (1_000_003,), (64,), (8_000_013, 7)),
+    Grid("swizzled_transpose", (1_002_001,), (64,), (32_012, 32_028)),
+    Grid("prefetched_product", (1_003, 1_001), (256,), (64_123, 30)),
+    Grid("dilated", (10_000_019,), (64,), (640_001_201, 11)),
+    Grid("pooled", (16, 32, 2003), (16, 8), (509, 511)),
+    Grid("enlarged", (1_000_003,), (64,), (720, 1080)),
+    Grid("blelloch", (1_000_003,), (64,), (128_000_301, 5)),
+    Grid("trailing_update", (1_009, 1_013), (16, 16), (700, 16_200)),
+    Grid("shrinking", (1_001, 1_003), (16, 16), (8_001, 8_011)),
+    Grid("planes_of_colours", (10_000_019,), (64,), (640_001_203, 77)),
+    Grid("life", (1_003, 1_009), (32, 8), (32_090, 8_069)),
+    Grid("shortest_paths", (1_003, 1_009), (16, 16), (517, 16_040)),
+    Grid("stream_k", (1_000_003,), (64,), (90_001, 37)),
+    Grid("specialised", (1_000_003,), (128,), (7, 96)),
+    Grid("unpacked", (1_000_003,), (64,), (512_001_001, 96)),
+    Grid("experts", (1_300_013,), (64,), (75_000, 4_000)),
+    Grid("rotated_tiles", (1_000_003,), (64,), (12, 757)),
+]
+SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY}
 
 
 def compile_all(chosen: str) -> None:
