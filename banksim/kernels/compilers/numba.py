@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -202,6 +203,6 @@ def located(error: Exception, body: Function) -> str:
     file = getattr(getattr(body, "__code__", None), "co_filename", "")
     near = (f"{file}:{line}" for name, line in places if Path(name).name == Path(file).name)
     place = next(near, where(body))
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    gist = next((line for line in lines if not line.startswith("Failed in ")), type(error).__name__)
-    return f"{place}: {body.__name__}: {gist}\n{message}"
+    lines = dropwhile(lambda line: not line.strip() or line.startswith("Failed in "), message.splitlines())
+    gist = next(lines, type(error).__name__).strip()
+    return "\n".join([f"{place}: {body.__name__}: {gist}", *lines])

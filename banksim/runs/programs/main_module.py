@@ -165,9 +165,15 @@ def status_of(code: object) -> int:
 
 
 def show(error: BaseException) -> None:
-    """The traceback, from the program's first frame on."""
+    """The traceback, from the program's first frame to the last that is not banksim's."""
     sys.stdout.flush()
     own = error.with_traceback(own_frames(error.__traceback__))
+    last = frame = own.__traceback__
+    while frame is not None:
+        last = last if belongs_to_banksim(frame.tb_frame.f_code.co_filename) else frame
+        frame = frame.tb_next
+    if last is not None:
+        last.tb_next = None
     plain = sys.excepthook is sys.__excepthook__  # in Python 3.11 it finds lines only in files, not in notebooks
     (traceback.print_exception if plain else sys.excepthook)(type(own), own, own.__traceback__)
 

@@ -105,7 +105,7 @@ class SimulatedGPU:
             raise UnsupportedError(f"{error}{CURE}") from None
         except CompileError as error:
             if error.__cause__ is not None:
-                raise error.__cause__ from None
+                raise error.__cause__.with_traceback(None) from None  # where in Numba's inside tells the user nothing
             if str(error).startswith("nvlink"):  # stricter than the driver's own linker
                 first, *rest = str(error).splitlines()
                 raise CompileError("\n".join([f"{first}{CURE}", *rest])) from None
