@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 JOINED = re.compile(r"\\[ \t]*\r?\n")
 """Where a line goes on in the next."""
 IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-QUALIFIERS = frozenset(("const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__"))
+CV = ("const", "volatile")
+QUALIFIERS = frozenset((*CV, "__restrict__", "__restrict", "restrict", "__grid_constant__"))
 VECTORS = {
     f"{kind}{n}" for kind in ("char", "short", "int", "long", "longlong", "float", "double") for n in range(1, 5)
 }
@@ -60,7 +61,7 @@ def own_names(text: str) -> Iterator[str]:
 
 
 def one_type(declared: str, own: frozenset[str]) -> str | None:
-    """A parameter's type and name as a mangled name has them, less `const`; not by the source's `own` names."""
+    """A parameter's type as a mangled name has it; None for one by the source's `own` names."""
     parts = re.findall(r"\w+|\S", declared.partition("=")[0])
     stars = parts.count("*")
     words = [part for part in parts if part not in QUALIFIERS and part != "*"]
@@ -68,7 +69,8 @@ def one_type(declared: str, own: frozenset[str]) -> str | None:
         return None
     named = words if plain(words) else words[:-1]
     kind = None if own.intersection(named) else plain(named)
-    return f"{kind}{'*' * stars}" if kind else None
+    pointed = parts[: parts.index("*")] if stars else ()
+    return "".join([kind, *(f" {one}" for one in CV if one in pointed), "*" * stars]) if kind else None
 
 
 def plain(words: list[str]) -> str | None:

@@ -101,7 +101,8 @@ def as_declared(value: object, size: int, declared: str | None, where: str) -> o
         fits = not isinstance(value, float) and (not isinstance(value, int) or size <= ENUM_BYTES)
     if fits:
         return value
-    given = f"an array of {dtype}" if array else f"{value!r} ({type(value).__name__})"
+    plain = value.item() if isinstance(value, np.generic) else value  # 1.5 and not np.float32(1.5)
+    given = f"an array of {dtype}" if array else f"{plain!r} ({type(value).__name__})"
     raise ArgumentTypeError(f"{where} is {given}, and the parameter is {declared}")
 
 

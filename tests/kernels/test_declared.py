@@ -17,6 +17,7 @@ struct point;
 extern "C" __global__ void __launch_bounds__(64, 2) many(float *o, const int *__restrict__ a, unsigned n,
     long long unsigned z, uint8_t *b, struct point s, own_t *q, float4 const *v, double x = 3 /* , int */,
     unsigned char c, int, char **names, float list[], const half *h);
+extern "C" __global__ void qualified(volatile int const *a, float *const b, const double c);
 __global__ void twice(int);
 __global__ void twice(int b) { /* __global__ void twice(float *c); */ }
 #if ELSE
@@ -35,10 +36,11 @@ __global__ void by_macro(ARGUMENTS) {}
         (
             "many",
             (
-                *("float*", "int*", "unsigned int", "unsigned long long", "unsigned char*", None, None, "float4*"),
-                *("double", "unsigned char", "int", None, None, "__half*"),
+                *("float*", "int const*", "unsigned int", "unsigned long long", "unsigned char*", None, None),
+                *("float4 const*", "double", "unsigned char", "int", None, None, "__half const*"),
             ),
         ),
+        ("qualified", ("int const volatile*", "float*", "double")),
         ("twice", ("int",)),
         ("either", ()),
         ("none", ()),
@@ -81,8 +83,8 @@ def test_what_is_known_and_what_is_not(name: str, types: tuple[str | None, ...])
 )
 def test_a_name_that_the_source_gives_another_meaning_is_not_believed(line: str) -> None:
     kernel = 'extern "C" __global__ void k(half *a, const float *b, int half) {}'
-    assert parameter_types([line, kernel], "k") == (None, "float*", "int")
-    assert parameter_types([kernel], "k") == ("__half*", "float*", "int")
+    assert parameter_types([line, kernel], "k") == (None, "float const*", "int")
+    assert parameter_types([kernel], "k") == ("__half*", "float const*", "int")
 
 
 def test_a_macro_hides_a_type_of_the_language(tmp_path: Path) -> None:
@@ -108,8 +110,9 @@ def test_arrays_of_other_elements_are_refused_for_extern_c(tmp_path: Path) -> No
         banksim.run(module["k"], 1, 1, [np.zeros(4), out, 1])
     with pytest.raises(ArgumentTypeError, match=r"argument 1 is an array of int32, and the parameter is float\*$"):
         banksim.run(module["header"], 1, 1, [np.zeros(4, np.int32)])
-    with pytest.raises(ArgumentTypeError, match=r"argument 3 is 1.5 \(float\), and the parameter is int$"):
-        banksim.run(module["k"], 1, 1, [out, out, 1.5])
+    for wrong in 1.5, np.float32(1.5):
+        with pytest.raises(ArgumentTypeError, match=r"argument 3 is 1.5 \(float(32)?\), and the parameter is int$"):
+            banksim.run(module["k"], 1, 1, [out, out, wrong])
     # What nobody can know is not checked: own_t may be anything.
     banksim.run(module["k"], 1, 1, [out, np.zeros(4), 1])
     assert out[0] == 1

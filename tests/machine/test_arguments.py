@@ -302,8 +302,8 @@ def test_where_no_name_tells_the_types_source_or_ptx_does(told: str) -> None:
     assert out[0] == 2.5
     for at, what, wrong in [
         (1, "1.5 (float)", (1.5, 2.0, 3.0, True)),
-        (2, "np.int32(2) (int32)", (1, np.int32(2), 3.0, True)),
-        (3, "np.int64(3) (int64)", (1, 2.0, np.int64(3), True)),
+        (2, "2 (int32)", (1, np.int32(2), 3.0, True)),
+        (3, "3 (int64)", (1, 2.0, np.int64(3), True)),
         (1, "an array of float32", (out, 2.0, 3.0, True)),
     ]:
         message = f"unmangled: argument {at + 1} is {what}, and the parameter is {types[at]}"

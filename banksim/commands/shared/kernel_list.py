@@ -19,13 +19,16 @@ def option(parser: ArgumentParser) -> None:
 
 def listed(files: Sequence[str], options: Namespace, rules: Sequence[Architecture] | None) -> int:
     """The kernels of files, one a line. `options` has those of the compiler: `define`, `include` and `std`."""
-    entries = [entry(one) for file in files for one in names_in(file, options, rules)[1].values()]
+    entries = list[dict[str, object]]()
+    for file in files:
+        found = [*names_in(file, options, rules)[1].values()]  # compilers write the last kernel of a source first
+        entries += map(entry, found if file.endswith(".py") else reversed(found))
     if options.json:
         from banksim.report.json import document
 
         print(document("kernel-list", file=" ".join(files), kernels=entries))
-    for found in () if options.json else entries:
-        print(found["signature"])
+    for one in () if options.json else entries:
+        print(one["signature"])
     return 0
 
 
