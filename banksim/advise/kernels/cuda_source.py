@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from banksim.advise.kernels.source import SourceArray, SourceSpan, Use
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import BanksimError, InputError
+from banksim.kernels.compilers.source import Compilation, resolved
 from banksim.patterns.types import ALIASES, FUNDAMENTAL
 from banksim.system.extras import missing
 
@@ -51,7 +52,7 @@ class CudaSource:
         """`arch`: what to compile for; `constants`: values of the module's variables; the others: as `banksim.load`."""
         self.constants = constants or {}
         self.file, self.name, self.arch = Path(file), name, arch
-        self.options: dict[str, Any] = {"defines": defines, "includes": includes, "std": std}
+        self.options: dict[str, Any] = {"defines": tuple(defines), "includes": resolved(includes), "std": std}
         try:
             self.content = self.file.read_bytes()
         except OSError as error:
@@ -83,14 +84,14 @@ class CudaSource:
         decode_ahead(cubins)
 
     def cubin(self, content: bytes, instances: Sequence[str]) -> bytes:
-        from banksim.kernels.compilers.cuda import asked, compiled
+        from banksim.kernels.compilers.cuda import compiled
         from banksim.system import cache
 
-        file, options = self.file, {**self.options, "instances": instances}
+        file, options = self.file.resolve(), {**self.options, "instances": tuple(instances)}
         if content != self.content:
-            file = cache.keep(content, self.file.name)
-            options["includes"] = [self.file.parent, *self.options["includes"]]
-        cubin, _ = compiled(asked(file, self.arch, **options))  # what is left out was said where the file was loaded
+            options["includes"] = (file.parent, *self.options["includes"])
+            file = cache.keep(content, file.name)
+        cubin, _ = compiled(Compilation(file, self.arch, **options))  # what is left out was said where it was loaded
         return cubin
 
     @functools.cached_property

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from banksim.errors import CompileError, InputError
+from banksim.errors import CompileError
 from banksim.kernels.compilers import nvrtc, tools
 from banksim.kernels.compilers.host_part import LeftOut, compile_device_part
 from banksim.kernels.compilers.included import folders, not_found, read_all
-from banksim.kernels.compilers.source import Compilation
+from banksim.kernels.compilers.source import Compilation, require_source, resolved
 from banksim.system import cache
 from banksim.system.visible import say
 from banksim.system.writing import write
@@ -37,35 +37,12 @@ def compile_cuda(
     to make of templates that the source leaves alone, as in C++ (transpose<32>). `relocatable` leaves calls
     between files open for `link`. CompileError with the compiler's message, InputError for no such file.
     """
-    wanted = asked(source, arch, defines, includes, std, instances=instances, relocatable=relocatable)
+    folders = resolved(includes)
+    wanted = Compilation(source_file(source), arch, tuple(defines), folders, std, tuple(instances), relocatable)
     cubin, left_out = compiled(wanted)
     if left_out:
         say(f"{wanted.file}: compiled without {left_out}, which the host needs")
     return cubin
-
-
-def asked(
-    source: str | Path,
-    arch: str = "sm_90",
-    defines: Sequence[str] = (),
-    includes: Sequence[str | Path] = (),
-    std: str | None = None,
-    *,
-    instances: Sequence[str] = (),
-    relocatable: bool = False,
-) -> Compilation:
-    """What `compile_cuda` is asked for."""
-    wanted = Compilation(
-        file=source_file(source),
-        arch=arch,
-        defines=tuple(defines),
-        includes=tuple(Path(folder).resolve() for folder in includes),
-        std=std.removeprefix("-std=").removeprefix("--std=") if std else None,
-        instances=tuple(instances),
-        relocatable=relocatable,
-    )
-    wanted.check()
-    return wanted
 
 
 def compiled(wanted: Compilation) -> tuple[bytes, LeftOut | None]:
@@ -118,10 +95,8 @@ def source_file(source: str | Path) -> Path:
     """The file to compile. Source text is kept in a file, so that its lines can be shown later."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return cache.keep(source.encode(), "kernel.cu")
-    file = Path(source)
-    if not file.is_file():
-        raise InputError(f"{file}: no such file")
-    return file.resolve()
+    require_source(Path(source))
+    return Path(source).resolve()
 
 
 def compile_nvcc(source: Compilation) -> tuple[bytes, LeftOut | None]:

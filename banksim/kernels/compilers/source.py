@@ -1,19 +1,21 @@
 """What a compiler of CUDA C++ is given: a file, what to compile it for, and the options that nvcc and NVRTC share."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from banksim.errors import InputError
 
 ARCHITECTURE = re.compile(r"(?:sm|compute)_\d+[af]?")
-STANDARD = re.compile(r"(?:c|gnu)\+\+\w+")
+STANDARD = re.compile(r"(?:--?std=)?((?:c|gnu)\+\+\w+)")
 UNPRINTABLE = re.compile(r"[\0-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """A file of CUDA C++ and how to compile it. `instances`: kernel templates to instantiate (`transpose<32>`)."""
+    """A file of CUDA C++ and how to compile it, all paths absolute. `instances`: kernel templates to instantiate
+    (`transpose<32>`). InputError for what no compiler takes, or takes for something else."""
 
     file: Path
     arch: str
@@ -21,7 +23,7 @@ class Compilation:
     includes: tuple[Path, ...]
     std: str | None
     instances: tuple[str, ...]
-    relocatable: bool
+    relocatable: bool = False
     helpers: tuple[Path, ...] = ()
 
     def preprocessing(self) -> list[str]:
@@ -30,11 +32,11 @@ class Compilation:
 
     def options(self) -> list[str]:
         """The other options that nvcc and NVRTC share."""
-        chosen = ["-lineinfo", *([f"-std={self.std}"] if self.std else [])]
+        standard = STANDARD.fullmatch(self.std or "")
+        chosen = ["-lineinfo", *([f"-std={standard[1]}"] if standard else [])]
         return chosen + (["-rdc=true"] if self.relocatable else [])
 
-    def check(self) -> None:
-        """InputError for what no compiler takes, or takes for something else."""
+    def __post_init__(self) -> None:
         if not ARCHITECTURE.fullmatch(self.arch):
             raise InputError(f"no architecture {self.arch!r} to compile for: give one such as sm_90")
         if self.std and not STANDARD.fullmatch(self.std):
@@ -45,3 +47,16 @@ class Compilation:
         if UNPRINTABLE.search(str(self.file)) or '"' in str(self.file):
             what = "quotation marks or control characters, which line tables cannot name"
             raise InputError(f"{str(self.file)!r}: the path has {what}: rename it")
+
+
+def resolved(folders: Sequence[str | Path]) -> tuple[Path, ...]:
+    return tuple(Path(folder).resolve() for folder in folders)
+
+
+def require_source(file: Path) -> None:
+    """InputError if there is no such file, or it is no text: compilers complain of binary data a hundred times."""
+    if not file.is_file():
+        raise InputError(f"{file}: no such file")
+    with open(file, "rb") as opened:
+        if b"\0" in opened.read(8000):
+            raise InputError(f"{file}: binary data and no source to compile")

@@ -16,6 +16,7 @@ from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import included, tools
 from banksim.kernels.compilers.cuda import FLAGS
 from banksim.kernels.compilers.included import read_all
+from banksim.kernels.compilers.source import require_source
 from banksim.kernels.elf import HEADER, SECTION, SYMBOL
 from banksim.runs.programs import standins
 from banksim.system import cache
@@ -129,8 +130,7 @@ def leading_sources(words: Sequence[str]) -> list[str]:
 def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path:
     """The program that nvcc makes of the sources, kept in the cache. CompileError with its message."""
     for file in sources:
-        if not file.is_file():
-            raise InputError(f"{file}: no such file")
+        require_source(file)
         if match := UNQUOTABLE.search(str(file)):
             raise InputError(f"{str(file)!r}: nvcc cannot have {match[0]!r} in a name: rename it")
     if tools.host_compiler() is None:

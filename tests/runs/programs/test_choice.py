@@ -153,6 +153,14 @@ def test_kernels_are_listed_with_their_signatures(file: str, said: str, capsys: 
     assert "".join(f"{entry['signature']}\n" for entry in entries) == said
 
 
+@pytest.mark.parametrize("command", ["kernel", "kernel --list", "run", "run --list", "advise kernel"])
+def test_binary_data_is_no_source(command: str, tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "a.cu").write_bytes(b"\x7fELF\0\1\2\xff{}")
+    file = f"{tmp_path / 'a.cu'}" + (":k" if command.endswith("kernel") else "")
+    said = f"banksim: {tmp_path / 'a.cu'}: binary data and no source to compile\n"
+    assert err_of(capsys, [*command.split(), file]) == said
+
+
 def test_a_list_is_of_a_file(capsys: Said) -> None:
     assert main(["kernel", "--list", f"{os.curdir}/a.py:k"]) == 2
     assert capsys.readouterr().err == "banksim: --list ./a.py:k: give the file alone, ./a.py\n"
@@ -161,9 +169,12 @@ def test_a_list_is_of_a_file(capsys: Said) -> None:
 
 def test_a_program_s_list_is_of_its_sources_with_the_options_of_nvcc(tmp_path: Path, capsys: Said) -> None:
     for name in "ab":
-        (tmp_path / f"{name}.cu").write_text(f"__global__ void NAME_{name}(int *out) {{ *out = 1; }}")
+        kernels = f'__global__ void NAME_{name}(int *out) {{}}\nextern "C" __global__ void c_{name}(const int *in) {{}}'
+        (tmp_path / f"{name}.cu").write_text(kernels)
     given = ["--nvcc", "-DNAME_a=first -DNAME_b=second -O2", f"{tmp_path}/a.cu", f"{tmp_path}/b.cu", "argument"]
-    assert out_of(capsys, ["run", "--list", *given]) == "first(int*)\nsecond(int*)\n"
+    assert out_of(capsys, ["run", "--list", *given]).splitlines() == [
+        *("first(int*)", "c_a(int const*)", "second(int*)", "c_b(int const*)")
+    ]
 
 
 @pytest.mark.parametrize(("header", "number"), [("cufft.h", "cufftComplex"), ("cublas_v2.h", "cuComplex")])
