@@ -45,9 +45,12 @@ WITHOUT_MAIN = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?main\b")
 """What linkers say of sources that are no program."""
 WITHOUT_STAND_IN = re.compile(
     r"(?:reference to [`'\"]|symbol:? |find -l|error: |file \")"
-    r"(?P<library>cublasLt|cusparse|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
+    r"(?P<library>cublasLt|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
 )
 """What compilers and linkers say of a library of NVIDIA's that banksim does not have."""
+NOT_PROVIDED = re.compile(rf'identifier "((?:{"|".join(standins.LIBRARIES)})[A-Z]\w*)" is undefined')
+"""What compilers say of a function that a stand-in's header lacks."""
+PROVIDED = "cuBLAS, cuFFT, cuRAND and cuSPARSE"
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (
@@ -166,8 +169,10 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                 f"kernel alone: banksim kernel {sources[0]}:NAME"
             ) from None
         if used := WITHOUT_STAND_IN.search(str(error)):
-            what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find cuBLAS, cuFFT and cuRAND"
+            what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find {PROVIDED}"
             raise CompileError(f"{what}\n{error}") from None
+        if missing := NOT_PROVIDED.search(str(error)):
+            raise CompileError(f"{missing[1]} is not provided by banksim's stand-in\n{error}") from None
         raise
     if target is None or place is None:
         return made  # the system clears what is left of it

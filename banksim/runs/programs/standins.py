@@ -25,7 +25,12 @@ from banksim.system.writing import write
 
 SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
-LIBRARIES = {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
+LIBRARIES = {
+    "cublas": "libcublas.so.13",
+    "cufft": "libcufft.so.12",
+    "curand": "libcurand.so.10",
+    "cusparse": "libcusparse.so.12",
+}
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
 DECLARED = {library: f"banksim_{library}_declared.h" for library in LIBRARIES}
 COMPILERS = ("libnvrtc*.so.*", "libnvJitLink.so.*")
@@ -155,7 +160,7 @@ def declarations(folder: Path, command: list[str], library: str) -> str:
     """The prototypes of all functions that the source of a library defines for programs."""
     command = [*command, "-E", "-P", "-DBANKSIM_DECLARING"]
     text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    found = re.findall(rf"((?:\w+(?:Status_t|Result) |const char \*){library}\w+\([^;{{}}]+ [^;{{}}]+\)) \{{", text)
+    found = re.findall(rf"((?:\w+(?:_t|Result) |const char \*){library}\w+\([^;{{}}]+ [^;{{}}]+\)) \{{", text)
     return "".join(f"{prototype};\n" for prototype in found)
 
 

@@ -7,6 +7,7 @@ data_types.py  numbers of the types of cudaDataType
 products.py  products of matrices of any types
 factors.py   triangular factors of many matrices
 cufft.py     Fourier transforms
+cusparse.py  sparse matrices
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 twister.py  those of MT19937
@@ -21,10 +22,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from banksim.machine.launch import Buffer
-from banksim.runs.programs.libraries import cublas, cufft, curand
+from banksim.runs.programs.libraries import cublas, cufft, curand, cusparse
 from banksim.runs.programs.libraries.calls import Memory, read
 
-COMPUTE = {"cuBLAS": cublas.compute, "cuFFT": cufft.compute, "cuRAND": curand.compute}
+COMPUTE = {
+    "cuBLAS": cublas.compute,
+    "cuFFT": cufft.compute,
+    "cuRAND": curand.compute,
+    "cuSPARSE": cusparse.compute,
+}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from banksim.machine.launch import Buffer
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.programs import executable, libraries, repeats, standins
 from helpers.commands import err_of, reported
-from helpers.places import PROGRAMS, written_to
+from helpers.places import DATA, PROGRAMS, written_to
 
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
 LINKED = ("--nvcc", "-lcublas -lcurand")
@@ -192,11 +192,11 @@ def test_a_header_that_the_installed_library_does_not_have_is_no_matter_of_insta
 @pytest.mark.parametrize(
     ("message", "library"),
     [
-        ("a.cu:1:10: fatal error: cusparse.h: No such file or directory", "cusparse"),
+        ("a.cu:1:10: fatal error: cudnn.h: No such file or directory", "cudnn"),
         ("a.cudafe1.cpp:(.text+0x1319): undefined reference to `cublasLtCreate'", "cublasLt"),
         ("/usr/bin/ld: cannot find -lcusolver: No such file or directory", "cusolver"),
         ("a.cu:1:10: fatal error: nccl.h: No such file or directory", "nccl"),
-        ('a.cu(1): error: identifier "cusparse" is undefined', None),
+        ('a.cu(1): error: identifier "cudnn" is undefined', None),
     ],
 )
 def test_a_library_without_a_stand_in_is_named(
@@ -209,6 +209,21 @@ def test_a_library_without_a_stand_in_is_named(
     said = err_of(capfd, ["run", str(written_to(tmp_path / "a.cu", "int main() {}"))]).splitlines()
     assert said[0].startswith(f"banksim: {library} has no stand-in: " if library else f"banksim: {message}")
     assert said[-1].endswith(message)
+
+
+def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) -> None:
+    text = "#include <cusparse.h>\nint main() { return cusparseSpGEMM_copy(nullptr); }"
+    said = err_of(capfd, ["run", str(written_to(tmp_path / "a.cu", text))])
+    assert said.startswith("banksim: cusparseSpGEMM_copy is not provided by banksim's stand-in\n")
+
+
+@pytest.mark.parametrize("program", ["sparse"])
+def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
+    """Sums of floats are small whole numbers: each is exact."""
+    status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cu")
+    said = capfd.readouterr()
+    assert (status, said.err) == (0, "")
+    assert said.out == (DATA / "programs" / f"{program}.txt").read_text()
 
 
 def test_of_other_headers_nothing_is_said() -> None:
