@@ -117,6 +117,14 @@ def by_nvrtc() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def by_nvcc_for_cpp_14() -> Iterator[None]:
+    """nvcc compiles programs a fifth faster for C++14, whose standard library has shorter headers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NVCC_PREPEND_FLAGS", "-std=c++14")
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled_by_room(request: pytest.FixtureRequest) -> None:
     """In rooms that execute machine code and do not ask which compiler made it, by NVRTC."""

@@ -1,18 +1,16 @@
 // Launches of clusters by attributes, as the runtime and the driver take them.
-#include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda.h>
 #include <cuda_runtime.h>
-namespace cg = cooperative_groups;
 
 __global__ void sizes(int *out) {
     __shared__ int mine;
-    cg::cluster_group cluster = cg::this_cluster();
-    if (threadIdx.x == 0) *cluster.map_shared_rank(&mine, cluster.num_blocks() - 1 - cluster.block_rank()) = blockIdx.x;
-    cluster.sync();
-    if (threadIdx.x == 0) out[blockIdx.x] = 100 * cluster.num_blocks() + mine;
+    unsigned count = __clusterSizeInBlocks();
+    if (threadIdx.x == 0) *(int *)__cluster_map_shared_rank(&mine, count - 1 - __clusterRelativeBlockRank()) = blockIdx.x;
+    __cluster_barrier_arrive(), __cluster_barrier_wait();
+    if (threadIdx.x == 0) out[blockIdx.x] = 100 * count + mine;
 }
-__global__ void __cluster_dims__(2) pairs(int *out) { out[blockIdx.x] = cg::this_cluster().num_blocks(); }
+__global__ void __cluster_dims__(2) pairs(int *out) { out[blockIdx.x] = __clusterSizeInBlocks(); }
 
 static int failed;
 static void expect(bool right, const char *what) { if (!right) failed = 1, printf("wrong: %s\n", what); }

@@ -1,5 +1,4 @@
 // Pools, batches of copies, nodes of graphs, clusters that run at once, words that streams write: as one H200 answered.
-#include <cooperative_groups.h>
 #include <cstring>
 #include <cuda.h>
 #include "expect.h"
@@ -133,9 +132,14 @@ __global__ void add(int *p, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) p[i] += 1;
 }
-__global__ void across(int *p) { // needs a cooperative launch
-    cooperative_groups::this_grid().sync();
-    if (!threadIdx.x) p[blockIdx.x] = cooperative_groups::this_grid().is_valid();
+__device__ unsigned arrived;
+__global__ void across(int *p) { // needs a cooperative launch, of which a grid has a place of its own
+    unsigned long long place;
+    asm("{ .reg .b32 low, high; mov.b32 low, %%envreg2; mov.b32 high, %%envreg1; mov.b64 %0, {low, high}; }" : "=l"(place));
+    if (threadIdx.x) return;
+    unsigned all = (atomicAdd(&arrived, 1) / gridDim.x + 1) * gridDim.x;
+    while (*(volatile unsigned *)&arrived < all) {}
+    p[blockIdx.x] = place != 0;
 }
 static void count(void *calls) { ++*(int *)calls; }
 
@@ -277,7 +281,7 @@ static void graphs(cudaStream_t s) {
 
 __global__ void spread(int *p) {
     extern __shared__ char bytes[];
-    cooperative_groups::this_cluster().sync();
+    __cluster_barrier_arrive(), __cluster_barrier_wait();
     p[0] = bytes[0];
 }
 __global__ void __cluster_dims__(2, 1, 1) of_two(int *p) { p[0] = 1; }

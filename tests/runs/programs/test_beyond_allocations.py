@@ -13,7 +13,10 @@ from helpers.commands import err_of, reported
 from helpers.fixtures import source_file
 from helpers.places import PROGRAMS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 ANY, NONE, FROM, TO = "c" * 16, "iiii", "iccc", "cccc"
 H200 = f"""\
 40 at 40: cudaSuccess, 0

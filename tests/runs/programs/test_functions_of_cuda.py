@@ -10,7 +10,10 @@ from helpers.commands import reported
 from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 
 
 @pytest.mark.parametrize(

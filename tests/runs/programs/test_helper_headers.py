@@ -12,7 +12,10 @@ from banksim.runs.programs.executable import called
 from helpers.commands import out_of
 from helpers.fixtures import Patch, Said
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 PROGRAM = """
 #include <cstdio>
 #include <string.h>

@@ -13,7 +13,10 @@ from banksim.runs.programs import executable, process, repeats, unseen
 from banksim.runs.programs.process import Process
 from helpers.commands import reported
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 SOURCE = """\
 #include <cstdio>
 #include <cstdlib>

@@ -14,7 +14,10 @@ from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
     13
 )

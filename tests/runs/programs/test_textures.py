@@ -11,7 +11,10 @@ from helpers.commands import out_of
 from helpers.places import PROGRAMS
 from helpers.texture_model import CLAMP, Texture
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 PROGRAM = str(PROGRAMS / "cuda" / "textures.cu")
 W, H, D = 8, 4, 3
 

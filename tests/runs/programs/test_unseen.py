@@ -15,7 +15,10 @@ from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
+    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
+]
 CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",

@@ -12,6 +12,7 @@ from banksim.machine.launch import Buffer
 from banksim.runs.programs import libraries
 from helpers.places import PROGRAMS
 
+pytestmark = pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 FOURIER = str(PROGRAMS / "cuda" / "fourier.cu")
 Said = pytest.CaptureFixture[str]
 

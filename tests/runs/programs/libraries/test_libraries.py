@@ -19,6 +19,7 @@ from banksim.runs.programs import executable, libraries, repeats, standins
 from helpers.commands import err_of, reported
 from helpers.places import DATA, PROGRAMS, written_to
 
+pytestmark = pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 LIBRARIES = str(PROGRAMS / "cuda" / "libraries.cu")
 LINKED = ("--nvcc", "-lcublas -lcurand")
 Said = pytest.CaptureFixture[str]
