@@ -27,6 +27,7 @@ SOURCES = Path(__file__).parent / "cuda"
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {
     "cublas": "libcublas.so.13",
+    "cublasLt": "libcublasLt.so.13",
     "cufft": "libcufft.so.12",
     "curand": "libcurand.so.10",
     "cusparse": "libcusparse.so.12",

@@ -6,6 +6,7 @@ matrices.py  how these are stored
 data_types.py  numbers of the types of cudaDataType
 products.py  products of matrices of any types
 factors.py   triangular factors of many matrices
+cublaslt.py  products of matrices, and what follows them
 cufft.py     Fourier transforms
 cusparse.py  sparse matrices
 curand.py    random numbers
@@ -22,11 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from banksim.machine.launch import Buffer
-from banksim.runs.programs.libraries import cublas, cufft, curand, cusparse
+from banksim.runs.programs.libraries import cublas, cublaslt, cufft, curand, cusparse
 from banksim.runs.programs.libraries.calls import Memory, read
 
 COMPUTE = {
     "cuBLAS": cublas.compute,
+    "cuBLASLt": cublaslt.compute,
     "cuFFT": cufft.compute,
     "cuRAND": curand.compute,
     "cuSPARSE": cusparse.compute,

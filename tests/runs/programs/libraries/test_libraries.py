@@ -194,8 +194,8 @@ def test_a_header_that_the_installed_library_does_not_have_is_no_matter_of_insta
     ("message", "library"),
     [
         ("a.cu:1:10: fatal error: cudnn.h: No such file or directory", "cudnn"),
-        ("a.cudafe1.cpp:(.text+0x1319): undefined reference to `cublasLtCreate'", "cublasLt"),
-        ("/usr/bin/ld: cannot find -lcusolver: No such file or directory", "cusolver"),
+        ("a.cudafe1.cpp:(.text+0x1319): undefined reference to `cutensorCreate'", "cutensor"),
+        ("/usr/bin/ld: cannot find -lnppc: No such file or directory", "npp"),
         ("a.cu:1:10: fatal error: nccl.h: No such file or directory", "nccl"),
         ('a.cu(1): error: identifier "cudnn" is undefined', None),
     ],
@@ -218,7 +218,7 @@ def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) 
     assert said.startswith("banksim: cusparseSpGEMM_copy is not provided by banksim's stand-in\n")
 
 
-@pytest.mark.parametrize("program", ["sparse"])
+@pytest.mark.parametrize("program", ["lt_products", "sparse"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
     status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cu")
