@@ -227,9 +227,13 @@ class Follower(Bounds, Unfollowed):
         return self.pure(lambda *given: self.inner.lanewise(name, function, given), *values)
 
     def tabulated(
-        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Followed, numbers: Sequence[int]
+        self,
+        name: str,
+        function: Callable[[Engine, Value, Table], Value],
+        v: Followed,
+        columns: Sequence[Sequence[int]],
     ) -> Followed:
-        return self.pure(lambda u: self.inner.tabulated(name, function, u, numbers), v)
+        return self.pure(lambda u: self.inner.tabulated(name, function, u, columns), v)
 
     def popcount(self, v: Followed) -> Followed:
         return self.pure(self.inner.popcount, v)

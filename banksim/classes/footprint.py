@@ -142,7 +142,7 @@ class Tracer(Unfollowed):
         return self.joined(*values)
 
     def tabulated(
-        self, name: str, function: Callable[..., Dependences], v: Dependences, numbers: Sequence[int]
+        self, name: str, function: Callable[..., Dependences], v: Dependences, columns: Sequence[Sequence[int]]
     ) -> Dependences:
         return v
 

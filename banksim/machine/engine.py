@@ -19,8 +19,8 @@ from banksim.kernels.kernel import ZERO_REGISTER, Instruction, Operand
 Value = Any
 Routine = Callable[..., tuple[Value, ...]]
 """What makes words of an engine and some values, known by a name: code that many instructions share."""
-Table = Callable[[Value], Value]
-"""The u32 that stands at a place (u32) of a table."""
+Table = Callable[[int, Value], Value]
+"""The u32 that stands in a column of a table, in a row (u32)."""
 
 PTX_NAMES = {"SR_VIRTID": "%warpid", "SR_VIRTUALSMID": "%smid", "SR_VIRTCFG": "%nwarpid"}
 """What PTX calls some of the special registers that have no value here."""
@@ -175,7 +175,7 @@ class Engine(ABC):
 
     @abstractmethod
     def number(self, v: Value) -> Value:
-        """bool → u32, 0 or 1."""
+        """bool → u32, 0 or 1; what `short` made → u32."""
 
     @abstractmethod
     def signed(self, v: Value) -> Value: ...
@@ -201,6 +201,10 @@ class Engine(ABC):
     @abstractmethod
     def to_integer(self, v: Value, bits: int, signed: bool) -> Value:
         """A float, already rounded to a whole number, as an integer: saturating, NaN gives 0."""
+
+    def short(self, v: Value) -> Value:
+        """u32 below 2¹⁶, for sums below 2¹⁶: as u16 where an engine is faster with these. `number` makes it u32."""
+        return v
 
     # ---- primitives: arithmetic beyond the operators
     @abstractmethod
@@ -271,9 +275,9 @@ class Engine(ABC):
 
     @abstractmethod
     def tabulated(
-        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, columns: Sequence[Sequence[int]]
     ) -> Value:
-        """As `apart`, of a function that makes one u32 of each lane's, by a table of `numbers` below 2³²."""
+        """As `apart`, of a function that makes one u32 of each lane's, by a table of `columns` of numbers below 2³²."""
 
     @abstractmethod
     def read_apart(

@@ -35,6 +35,9 @@ class Arithmetic(Engine):
     def low(self, v: Value) -> Value:
         return self.cast(v, "u", 32, "trunc")
 
+    def short(self, v: Value) -> Value:
+        return self.cast(v, "u", 16, "trunc")
+
     def number(self, v: Value) -> Value:
         return self.cast(v, "u", 32, "zext")
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.builder import Builder
-from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed
+from banksim.machine.llvm.values import BOOLS, INT, LANES, VOID, WORDS, typed, vector
 from banksim.machine.state import offset
+from banksim.system.native_code import host_features
 
 APART = "noinline"
 """Marks routines, which many kernels share: `objects` compiles them apart."""
@@ -53,7 +54,42 @@ define internal void @masked_store_{t}(ptr %p, <32 x i1> %m, <32 x {t}> %v) alwa
     }
 
 
+def chosen_lanes(at_once: bool) -> str:
+    """The function that gives each lane the word of another, whose number's lowest five bits count; `at_once`: with
+    AVX-512's instruction, which takes a tenth of the time of a gather from memory."""
+    head = "define internal <32 x i32> @chosen(<32 x i32> %v, <32 x i32> %lanes) alwaysinline"
+    if not at_once:
+        return f"""
+declare <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x i32>)
+{head} {{
+  %m = alloca <32 x i32>
+  store <32 x i32> %v, ptr %m
+  %l = and <32 x i32> %lanes, <{", ".join(["i32 31"] * LANES)}>
+  %p = getelementptr i32, ptr %m, <32 x i32> %l
+  %r = call <32 x i32> @llvm.masked.gather.v32i32.v32p0(
+    <32 x ptr> %p, i32 4, <32 x i1> <{", ".join(["i1 true"] * LANES)}>, <32 x i32> zeroinitializer)
+  ret <32 x i32> %r
+}}"""
+    low, high, both = (
+        f"<{len(numbers)} x i32> <{', '.join(f'i32 {n}' for n in numbers)}>"
+        for numbers in (range(LANES // 2), range(LANES // 2, LANES), range(LANES))
+    )
+    return f"""
+declare <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32>, <16 x i32>, <16 x i32>)
+{head} {{
+  %v0 = shufflevector <32 x i32> %v, <32 x i32> undef, {low}
+  %v1 = shufflevector <32 x i32> %v, <32 x i32> undef, {high}
+  %l0 = shufflevector <32 x i32> %lanes, <32 x i32> undef, {low}
+  %l1 = shufflevector <32 x i32> %lanes, <32 x i32> undef, {high}
+  %r0 = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %v0, <16 x i32> %l0, <16 x i32> %v1)
+  %r1 = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %v0, <16 x i32> %l1, <16 x i32> %v1)
+  %r = shufflevector <16 x i32> %r0, <16 x i32> %r1, {both}
+  ret <32 x i32> %r
+}}"""
+
+
 MOVES = vector_moves("i8", 1) | vector_moves("i16", 2) | vector_moves("i32", 4)
+MOVES["chosen"] = chosen_lanes(at_once="+avx512f" in host_features().split(","))
 
 
 BUILT: dict[Hashable, ir.Module] = {}
@@ -151,6 +187,25 @@ class Emitter:
 
     def masked_store(self, where: ir.Value, lanes: ir.Value, v: ir.Value) -> None:
         self.call("masked_store_i32", VOID, where, lanes, v)
+
+    def chosen(self, v: ir.Value, lanes: ir.Value) -> ir.Value:
+        """In each lane the word of `v` in the lane of that number, from 0 to 31."""
+        return self.call("chosen", WORDS, v, lanes)
+
+    def looked_up(self, name: str, numbers: Sequence[int], places: ir.Value) -> ir.Value:
+        """In each lane one of up to 128 numbers, which do not change."""
+        table, b = self.table(name, [*numbers, *[0] * (-len(numbers) % LANES)]), self.b
+        found = [
+            self.chosen(self.load(self.at(table, 4 * first), WORDS), places) for first in range(0, len(numbers), LANES)
+        ]
+        bit = LANES
+        while len(found) > 1:
+            even = b.icmp_unsigned("==", b.and_(places, vector([bit] * LANES)), ir.Constant(WORDS, None))
+            found = [
+                b.select(even, *found[n : n + 2]) if n + 1 < len(found) else found[n] for n in range(0, len(found), 2)
+            ]
+            bit *= 2
+        return found[0]
 
     def table(self, name: str, numbers: Sequence[int]) -> ir.Value:
         """Words that do not change, which code of the module reads."""

@@ -17,7 +17,7 @@ from banksim.machine.llvm.bulk_copies import COPIES, bulk_copy
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.routines import Routines
-from banksim.machine.llvm.scratch import RESULT, ROW, SERVED, SHUFFLE
+from banksim.machine.llvm.scratch import RESULT, ROW, SERVED
 from banksim.machine.llvm.shared_requests import FURTHEST
 from banksim.machine.llvm.shifted_loads import ShiftedLoads, Terms
 from banksim.machine.llvm.values import FOURS, INT, LANES, LONGS, POINTER, VOID, WORDS, Value, vector
@@ -191,10 +191,7 @@ class LLVMEngine(Routines):
 
     def shuffle(self, v: Value, source: Value) -> Value:
         self.crosses_lanes = True
-        scratch = self.scratch(SHUFFLE)
-        self.e.store(v.spread().ir, scratch)
-        byte = self.e.b.shl(source.spread().ir, vector([2] * LANES))
-        return self.new("u", 32, LANES, self.e.gather(scratch, byte, vector([1] * LANES, 1)))
+        return self.new("u", 32, LANES, self.e.chosen(v.spread().ir, source.spread().ir))
 
     def permute(self, v: Value, source: Sequence[int]) -> Value:
         self.crosses_lanes = True

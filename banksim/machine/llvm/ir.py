@@ -288,7 +288,7 @@ class Table(Value):
 
     def declared(self) -> str:
         """It is written out, so that code has it beside itself."""
-        return f"{self.text} = internal constant {self.numbers.typed}"
+        return f"{self.text} = internal constant {self.numbers.typed}, align 64"
 
 
 class Module:

@@ -8,7 +8,7 @@ from banksim.machine.llvm import ir
 from banksim.machine.llvm.arithmetic import Arithmetic
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.scratch import RESULT, ROW
-from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, Value, constant
+from banksim.machine.llvm.values import INT, LANES, POINTER, VOID, WORDS, Value
 from banksim.machine.state import CONTEXT
 
 
@@ -68,11 +68,13 @@ class Routines(Arithmetic):
         return v.like(either)
 
     def tabulated(
-        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, columns: Sequence[Sequence[int]]
     ) -> Value:
         def looked_up(x: Routines, u: Value) -> Value:
-            table, every = x.e.table(f"{name}_table", numbers), constant("b", 1, LANES, 1)
-            return function(x, u, lambda place: place.like(x.e.gather(table, (place << 2).ir, every)))
+            def table(column: int, row: Value) -> Value:
+                return row.like(x.e.looked_up(f"{name}_{column}", columns[column], row.ir))
+
+            return function(x, u, table)
 
         return self.lanewise(name, looked_up, [v])
 

@@ -3,8 +3,8 @@
 from banksim.machine.llvm.values import LANES
 
 ROW = 4 * LANES
-RESULT, ADDRESSES, VALUES, COMPARE, SHUFFLE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 9, 13, 14, 15))
-SERVED, SERVED_ROWS = 20 * ROW, 11
+RESULT, ADDRESSES, VALUES, COMPARE, TARGETS, STORED = 0, *(n * ROW for n in (4, 5, 9, 13, 14))
+SERVED, SERVED_ROWS = 19 * ROW, 11
 """What services are handed."""
 MET, MET_BYTES, MET_SITES = SERVED + SERVED_ROWS * ROW, 32, 64
 """Buffers that loads met last: one entry each, which those share that lie so many instructions apart;"""

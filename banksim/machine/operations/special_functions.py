@@ -36,19 +36,21 @@ class Parabolas:
 
     def at(self, x: Engine, table: Table, place: Value) -> Value:
         """The sum at a place (u32) in the function's interval: s64."""
-        row = (place >> self.distance) * 3
-        c0, c1, c2 = (x.sext(table(row + k)) for k in range(3))
+        row = place >> self.distance
+        c0, c1, c2 = (x.sext(table(column, row)) for column in range(3))
         d = place & ((1 << self.distance) - 1)
         square = squared(x, d << (SQUARED - self.distance))
         return (c0 << self.constant) + c1 * x.sext(d) + (c2 * x.sext(square) << self.square) + self.added
 
 
 def squared(x: Engine, d: Value) -> Value:
-    """About d²/2¹⁹ of a u32 of 17 bits: each partial product is cut before they are summed."""
-    total = x.const(0)
-    for k in range(2, SQUARED):
-        total = total + ((d >> (18 - k)) & (x.const(0) - (d >> k & 1)))
-    return total >> 1
+    """About d²/2¹⁹ of a u32 of 17 bits: each partial product is cut before they are summed. The last two bits of d
+    have no part in them, and the sum is below 2¹⁶."""
+    upper = x.short(d >> 2)
+    total = upper & 0
+    for k in range(SQUARED - 2):
+        total = total + x.where((upper & (1 << k)) != 0, upper >> (SQUARED - 3 - k), upper & 0)
+    return x.number(total) >> 1
 
 
 RECIPROCAL = Parabolas(16, 13, 0, 0x7E7)
@@ -158,9 +160,9 @@ def tangent(x: Engine, v: Value, table: Table) -> Value:
     octave = (size >> 23) - FIRST_OCTAVE
     inside = octave < len(OCTAVES)
     octave = x.where(inside, octave, x.const(0))
-    start = table(octave)
+    start = table(3, octave)
     place = (start & 0xFFFFFFF8) + ((size & (HIDDEN - 1)) >> (start & 7))
-    total = TANGENT.at(x, lambda k: table(k + len(OCTAVES)), place)
+    total = TANGENT.at(x, table, place)
     bits = cut(x, total, 2.0**-48) + (octave << 23)
     bits = x.where(inside, bits, x.where(size < FIRST_OCTAVE << 23, size, x.const(127 << 23)))
     return x.where(size > INFINITY, x.const(NAN32), bits | v & SIGN)
@@ -182,8 +184,8 @@ FUNCTIONS: dict[str, tuple[Callable[[Engine, Value, Table], Value], str]] = {
     "LG2": (logarithm, "LG2"), "SIN": (sine, "SIN"), "COS": (cosine, "SIN"), "TANH": (tangent, "TANH"),
 }  # fmt: skip
 """What computes a function of float32 bits, and by which rows."""
-NUMBERS = {name: [n % (1 << 32) for row in rows for n in row] for name, rows in ROWS.items()}
-NUMBERS["TANH"] = STARTS + NUMBERS["TANH"]
+COLUMNS = {name: [[n % (1 << 32) for n in column] for column in zip(*rows, strict=True)] for name, rows in ROWS.items()}
+COLUMNS["TANH"].append(STARTS)
 OF_DOUBLES = {"RCP64H": "RCP", "RSQ64H": "RSQ"}
 
 
@@ -208,7 +210,7 @@ def mufu(x: Engine, i: Instruction) -> None:
 def function(x: Engine, name: str, v: Value) -> Value:
     """Of float32 bits, with denormals taken for zeros."""
     compute, rows = FUNCTIONS[name]
-    return x.tabulated(f"mufu_{name}", compute, v, NUMBERS[rows])
+    return x.tabulated(f"mufu_{name}", compute, v, COLUMNS[rows])
 
 
 def _upper_word(x: Engine, name: str, word: Value) -> Value:

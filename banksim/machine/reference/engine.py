@@ -196,9 +196,9 @@ class NumpyEngine(Engine):
         return function(self, *values)
 
     def tabulated(
-        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, numbers: Sequence[int]
+        self, name: str, function: Callable[[Engine, Value, Table], Value], v: Value, columns: Sequence[Sequence[int]]
     ) -> Value:
-        return function(self, v, np.array(numbers, np.uint32).__getitem__)
+        return function(self, v, lambda column, row: np.array(columns[column], np.uint32)[row])
 
     def read_apart(
         self, i: Instruction, name: str, function: Routine, values: Sequence[Value], lanes: Value | None = None

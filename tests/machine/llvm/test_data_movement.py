@@ -1,5 +1,6 @@
 """Loads give each lane its own word, whichever way they move: as one vector, a broadcast, half by half, or a gather."""
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from banksim.kernels.kernel import Kernel
+from banksim.machine.llvm.emit import chosen_lanes
+from banksim.system import llvm_compiler
+from banksim.system.native_code import WELL, host_features, linked
 
 SOURCE = """
 extern "C" __global__ void moved(int* from_shared, int* from_global, int4* wide, const int* words, const int* index,
@@ -200,3 +204,25 @@ def test_of_lanes_that_store_to_one_place_one_wins_and_each_must_be_aligned(
     index[7] += 2
     with pytest.raises(Fault, match=r"lane 7$"):
         banksim.run(kernels["put"], 1, 32, (one, four, index), engine=engine)
+
+
+AVX512 = pytest.mark.skipif("+avx512f" not in host_features().split(","), reason="needs AVX-512")
+
+
+@pytest.mark.parametrize("at_once", [pytest.param(True, marks=AVX512), False])
+def test_lanes_are_chosen_with_and_without_avx512(at_once: bool) -> None:
+    text = f"""{chosen_lanes(at_once)}
+define void @f(ptr %v, ptr %lanes) {{
+  %w = load <32 x i32>, ptr %v, align 4
+  %l = load <32 x i32>, ptr %lanes, align 4
+  %r = call <32 x i32> @chosen(<32 x i32> %w, <32 x i32> %l)
+  store <32 x i32> %r, ptr %v, align 4
+  ret void
+}}"""
+    engine = linked([llvm_compiler.compiled(llvm_compiler.Code(text, WELL))])
+    random = np.random.default_rng(1)
+    words, lanes = random.integers(0, 1 << 32, 32, np.uint32), random.integers(0, 1 << 32, 32, np.uint32)
+    expected = words[lanes % 32]
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address("f"))
+    call(words.ctypes.data, lanes.ctypes.data)
+    assert (words == expected).all()
