@@ -8,8 +8,8 @@ type of one with `:` is told by another parameter. `>=` gives the least leading 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 
 TABLE = """
@@ -95,7 +95,16 @@ stridec count compute algo
 SCALARS = ("alpha", "beta", "cosine", "sine", "p", "q", "d1", "d2", "rotation")
 ROTATION = 5
 """How many numbers `rotation` points to: a flag for the form of a matrix, and its four elements."""
-TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", "V": "void", "I": "int", "H": "__half"}
+TYPES = {
+    "S": "float",
+    "D": "double",
+    "C": "cuComplex",
+    "Z": "cuDoubleComplex",
+    "V": "void",
+    "I": "int",
+    "L": "int64_t",
+    "H": "__half",
+}
 REAL = {"S": "S", "D": "D", "C": "S", "Z": "D"}
 DATA = {"S": "R_32F", "D": "R_64F", "C": "C_32F", "Z": "C_64F", "H": "R_16F"}
 """The names of cudaDataType."""
@@ -111,6 +120,9 @@ ENUMERATIONS = {
 }
 """Their types, and how many values they have."""
 SIZES = ("m", "n", "k", "kl", "ku", "nrhs", "count")
+WIDE = "_64"
+ONLY_NARROW = ("getrf", "getrs", "getri", "matinv", "trttp", "tpttr", "rotg", "rotmg")
+"""Functions that have no twin with 64-bit sizes, or no size."""
 IN_MEMORY = ("x", "y", "a", "b", "c", "result", "pivots", "info", "host_info")
 
 
@@ -126,6 +138,8 @@ class Parameter:
     typed: str
     least: str
     most: str
+    integer: str = "int"
+    """The type of sizes and steps."""
 
     @staticmethod
     def read(word: str, kind: str) -> Parameter:
@@ -141,7 +155,13 @@ class Parameter:
         if self.name in IN_MEMORY or self.name in SCALARS:
             constant = "" if self.written else "const "
             return f"{constant}{TYPES[self.kind]} *{f'const {self.name}[]' if self.each else self.name}"
-        plain = "cudaDataType" if self.name in DATA_TYPES else "long long" if self.name.startswith("stride") else "int"
+        plain = (
+            "cudaDataType"
+            if self.name in DATA_TYPES
+            else "long long"
+            if self.name.startswith("stride")
+            else self.integer
+        )
         return f"{ENUMERATIONS.get(self.name, (plain, 0))[0]} {self.name}"
 
     @property
@@ -206,10 +226,19 @@ class Function:
         )
 
 
+def with_wide(functions: Iterable[Function]) -> Iterator[Function]:
+    """The functions, and of those that have one the twin with 64-bit sizes: cublasSgemm and cublasSgemm_64."""
+    for function in functions:
+        yield function
+        if function.base not in ONLY_NARROW:
+            wide = [replace(one, integer="int64_t", kind=one.kind.replace("I", "L")) for one in function.parameters]
+            yield replace(function, name=function.name + WIDE, parameters=tuple(wide))
+
+
 def product_definition(function: Function) -> str:
     """C code of a product: what a parameter does not tell follows from the function's type."""
     passed = {one.name: one.name for one in function.parameters if one.name != "algo"} | {"c": "(void *)c"}
-    data, computed = DATA.get(function.kind, ""), "32F" if function.name.endswith("Ex") else ""
+    data, computed = DATA.get(function.kind, ""), "32F" if function.name.removesuffix(WIDE).endswith("Ex") else ""
     implied = dict.fromkeys(("atype", "btype", "ctype"), f"CUDA_{data}") | {"count": "1"}
     implied["compute"] = f"CUBLAS_COMPUTE_{computed or data[2:]}"
     each = {"pointers": "1"} if any(one.each for one in function.parameters) else {}
@@ -228,14 +257,14 @@ def functions(table: str) -> Iterator[Function]:
             yield Function(whole, re.sub("(3m)?Ex$|(Strided)?Batched$", "", name), kind, read)
 
 
-FUNCTIONS = {one.name: one for one in functions(TABLE)}
+FUNCTIONS = {one.name: one for one in with_wide(functions(TABLE))}
 
 
 def named(types: str, names: str) -> list[str]:
     return [f"cublas{kind}{name}" for name, kind in product(names.split(), types.split())]
 
 
-OF_PRODUCTS = [*functions(PRODUCTS)]
+OF_PRODUCTS = [*with_wide(functions(PRODUCTS))]
 OLDEST = [*named("S D", "axpy copy swap scal dot nrm2 asum gemv ger gemm"), *named("Is Id", "amax amin")]
 WITHOUT_HANDLE = [one for one in (*FUNCTIONS.values(), *OF_PRODUCTS) if f"cublas{one.name}" in OLDEST]
 """Functions that cublas.h has as well, without a handle."""
@@ -275,9 +304,12 @@ def headers() -> dict[str, str]:
     renamed = [f"cublas{one.name}" for one in FUNCTIONS.values() if one.name.endswith(one.base)]
     renamed = [name for name in renamed if not name.endswith(NEVER_RENAMED)]
     older = [f"cublas{one.name}" for one in WITHOUT_HANDLE]
-    newer = dict.fromkeys([*OF_HANDLES, *renamed, *named("S D C Z", "gemm")])
+    renamed += named("S D C Z", "gemm")
+    known = {f"cublas{one.name}" for one in (*FUNCTIONS.values(), *OF_PRODUCTS)}
+    newer = {name: f"{name}_v2" for name in (*OF_HANDLES, *renamed)}
+    newer |= {f"{name}{WIDE}": f"{name}_v2{WIDE}" for name in renamed if f"{name}{WIDE}" in known}
     return {
-        "banksim_cublas_newer.h": "".join(f"#define {name} {name}_v2\n" for name in newer),
+        "banksim_cublas_newer.h": "".join(f"#define {name} {new}\n" for name, new in newer.items()),
         "banksim_cublas_older.h": "".join(f"#undef {name}\n" for name in ("cublasGetVersion", *older)),
         "banksim_cublas_without_handle.h": "".join(f"{without_handle(one)}\n" for one in WITHOUT_HANDLE),
         "banksim_cublas_defined.h": "".join(f"{one.definition}\n" for one in FUNCTIONS.values()),

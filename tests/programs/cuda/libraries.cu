@@ -203,6 +203,34 @@ static void extensions(cublasHandle_t h) {
 }
 
 // What a call read is changed, and what it wrote, before the same call comes again.
+// Sizes and places of 64 bits.
+static void wide(cublasHandle_t h) {
+    const int64_t n = 3;
+    const double host[n] = {1, -5, 2}, one = 1, zero = 0;
+    double *x = on_device(std::vector<double>(n)), *y = on_device(std::vector<double>(3)), got[3];
+    OK(cublasSetVector_64(n, sizeof *x, host, 1, x, 1));
+    int64_t place, *places = on_device(std::vector<int64_t>(2, -1));
+    OK(cublasIdamax_64(h, n, x, 1, &place));
+    NEAR(place, 2);
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE));
+    OK(cublasIdamin_64(h, n, x, 1, places));
+    OK(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST));
+    NEAR(on_host(places, 2)[0], 1); NEAR(on_host(places, 2)[1], -1);
+    OK(cublasDgemm_64(h, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, n, &one, x, n, x, n, &zero, y, 1));
+    OK(cublasGemmEx_64(h, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, n, &one, x, CUDA_R_64F, n, x, CUDA_R_64F, n, &zero, y + 1, CUDA_R_64F, 1,
+                       CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT));
+    OK(cublasDgemv_64(h, CUBLAS_OP_T, n, 1, &one, x, n, x, -1, &zero, y + 2, 1));
+    OK(cublasGetMatrix_64(1, 3, sizeof *y, y, 1, got, 1));
+    NEAR(got[0], 30); NEAR(got[1], 30); NEAR(got[2], 29);
+    IS(cublasDgemm_64(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, -1, n, &one, x, 1, x, n, &zero, y, 1), CUBLAS_STATUS_INVALID_VALUE);
+    double **of_x = on_device(std::vector<double *>{x}), **of_y = on_device(std::vector<double *>{y});
+    const cublasOperation_t t[] = {CUBLAS_OP_T}, plain[] = {CUBLAS_OP_N};
+    const int64_t single[] = {1}, depth[] = {n};
+    OK(cublasDgemmGroupedBatched_64(h, t, plain, single, single, depth, &one, (const double **)of_x, depth,
+                                    (const double **)of_x, depth, &one, of_y, single, 1, single));
+    NEAR(on_host(y, 1)[0], 60);
+}
+
 static void again(cublasHandle_t h) {
     float *x = on_device(numbers<float>(8, 1)), *y = on_device(numbers<float>(8, 2)), sum;
     for (int k = 0; k < 9; k++) {
@@ -334,7 +362,7 @@ int main(int argc, char **argv) {
     cublasHandle_t h;
     OK(cublasCreate(&h));
     const char *what = argc > 1 ? argv[1] : "";
-    if (!*what) vectors(h), again(h), refused(h), products(h), extensions(h), streams(h), randoms(), printf("done\n");
+    if (!*what) vectors(h), again(h), refused(h), products(h), extensions(h), wide(h), streams(h), randoms(), printf("done\n");
     if (!strcmp(what, "missing")) printf("%s\n", cublasGetStatusString(cublasSgelsBatched(h, 1, 2, 3)));
     if (!strcmp(what, "fault")) {  // a result is waited for, so that the kernel's error is found there
         float *d = on_device(std::vector<float>(8, 1.f)), sum;

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from banksim.errors import UnsupportedError
-from banksim.runs.programs.cublas_names import DATA_TYPES, FUNCTIONS, IN_MEMORY, SCALARS, Function, Parameter
+from banksim.runs.programs.cublas_names import DATA_TYPES, FUNCTIONS, IN_MEMORY, SCALARS, WIDE, Function, Parameter
 from banksim.runs.programs.libraries.calls import Array, Memory
 from banksim.runs.programs.libraries.data_types import EXECUTED, REAL, STORED, number_of
 from banksim.runs.programs.libraries.factors import getrf, getri, getrs, matinv
@@ -35,7 +35,7 @@ OF_THE_CALL = (*DATA_TYPES, "count", "stridea", "stridex", "stridey", "host_info
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     """Compute the function `name` (such as `Sgemm` or `GemmEx`) of these words."""
     on_device, *arguments = words
-    if name in PRODUCTS or name[1:] in PRODUCTS:
+    if {name.removesuffix(WIDE), name[1:].removesuffix(WIDE)} & {*PRODUCTS}:
         return product(memory, on_device, arguments)
     function, given = FUNCTIONS[name], iter(arguments)
     taken = {
@@ -45,6 +45,7 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     if any(one.written and plain.get(f"inc{one.name}") == 0 for one in function.parameters):
         raise UnsupportedError(f"{memory.what}: writes to a vector whose elements are one: which stays is not known")
     call = Call(memory, on_device, computed_as(memory, function, plain), function.base)
+    call.integer = np.int64 if name.endswith(WIDE) else np.int32
     for one in function.parameters:
         if one.typed and one.name in IN_MEMORY:
             call.kinds[plain[one.name]] = plain[one.typed]
@@ -135,7 +136,7 @@ def asum(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
 def extreme(find: Callable[[Array], Scalar]) -> Callable[..., bytes]:
     def function(c: Call, n: int, x: int, incx: int, to: int) -> bytes:
         values = np.abs(parts(c.vector(x, n if incx > 0 else 0, incx))).sum(1)
-        return c.result(find(values) + 1 if values.size else 0, to, np.int32)  # counted from 1, as in Fortran
+        return c.result(find(values) + 1 if values.size else 0, to, c.integer)  # counted from 1, as in Fortran
 
     return function
 

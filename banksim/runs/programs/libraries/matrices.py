@@ -22,6 +22,8 @@ class Call:
         self.hermitian, self.conjugate, self.solves = name.startswith("h"), name.endswith("c"), name[2:3] == "s"
         self.kinds, self.written = dict[int, int](), set[int]()
         """By address, the cudaDataTypes that a call gives of vectors and matrices; and which of them are written to."""
+        self.integer: type[np.generic] = np.int32
+        """Of places of elements."""
         self.widened = dict[tuple[int, ...], tuple[Array, Array, int]]()
 
     def scalar(self, words: Sequence[int], dtype: type[np.generic]) -> Scalar:

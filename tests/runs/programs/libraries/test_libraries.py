@@ -31,6 +31,7 @@ def test_a_program_finds_the_results_that_it_computes_itself(tmp_path: Path, cap
     assert (status, capfd.readouterr()) == (0, ("done\n", ""))
     assert found["library_calls"]["cuBLAS Sgemm"] == 5
     assert found["library_calls"]["cuBLAS GemmGroupedBatchedEx"] == 2  # a call for each group
+    assert found["library_calls"]["cuBLAS Dgemm_64"] == found["library_calls"]["cuBLAS Idamax_64"] == 1
     assert found["library_calls"]["cuBLAS Sscal"] == 1 + 2  # by a graph that is launched twice
     assert [kernel["kernel"] for kernel in found["kernels"]] == ["twice"]
 

@@ -87,25 +87,27 @@ static cublasStatus_t copy(size_t rows, size_t cols, const void *from, size_t fr
                          .WidthInBytes = rows, .Height = cols};
     return cuMemcpy2DAsync(&box, stream) ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
 }
-#define COPIES(WAY)                                                                                                    \
-    cublasStatus_t cublas##WAY##VectorAsync(int n, int size, const void *x, int incx, void *y, int incy,               \
-                                            cudaStream_t stream) {                                                     \
+#define COPIES(WAY, INT, WIDE)                                                                                         \
+    cublasStatus_t cublas##WAY##VectorAsync##WIDE(INT n, INT size, const void *x, INT incx, void *y, INT incy,         \
+                                                  cudaStream_t stream) {                                               \
         if (n < 0 || size <= 0 || incx <= 0 || incy <= 0) return CUBLAS_STATUS_INVALID_VALUE;                          \
         return copy(size, n, x, (size_t)incx * size, y, (size_t)incy * size, stream);                                  \
     }                                                                                                                  \
-    cublasStatus_t cublas##WAY##Vector(int n, int size, const void *x, int incx, void *y, int incy) {                  \
-        return cublas##WAY##VectorAsync(n, size, x, incx, y, incy, NULL);                                              \
+    cublasStatus_t cublas##WAY##Vector##WIDE(INT n, INT size, const void *x, INT incx, void *y, INT incy) {            \
+        return cublas##WAY##VectorAsync##WIDE(n, size, x, incx, y, incy, NULL);                                        \
     }                                                                                                                  \
-    cublasStatus_t cublas##WAY##MatrixAsync(int rows, int cols, int size, const void *a, int lda, void *b, int ldb,    \
-                                            cudaStream_t stream) {                                                     \
+    cublasStatus_t cublas##WAY##MatrixAsync##WIDE(INT rows, INT cols, INT size, const void *a, INT lda, void *b,       \
+                                                  INT ldb, cudaStream_t stream) {                                      \
         if (rows < 0 || cols < 0 || size <= 0 || lda < rows || ldb < rows) return CUBLAS_STATUS_INVALID_VALUE;         \
         return copy((size_t)rows * size, cols, a, (size_t)lda * size, b, (size_t)ldb * size, stream);                  \
     }                                                                                                                  \
-    cublasStatus_t cublas##WAY##Matrix(int rows, int cols, int size, const void *a, int lda, void *b, int ldb) {       \
-        return cublas##WAY##MatrixAsync(rows, cols, size, a, lda, b, ldb, NULL);                                       \
+    cublasStatus_t cublas##WAY##Matrix##WIDE(INT rows, INT cols, INT size, const void *a, INT lda, void *b, INT ldb) { \
+        return cublas##WAY##MatrixAsync##WIDE(rows, cols, size, a, lda, b, ldb, NULL);                                 \
     }
-COPIES(Set)
-COPIES(Get)
+COPIES(Set, int, )
+COPIES(Get, int, )
+COPIES(Set, int64_t, _64)
+COPIES(Get, int64_t, _64)
 
 /* ---- what banksim computes. The words of a call are its arguments in order. Scalars are values where the pointers
    to them are the host's, else addresses; the first word tells which. They are two words, as complex doubles need. */
@@ -163,7 +165,8 @@ static cublasStatus_t compute(cublasHandle_t handle, const char *name, const str
 /* ---- products. One function does all of them, for any types of the matrices and of the computation, and any number
    of them. */
 struct product {
-    int opa, opb, m, n, k, lda, ldb, ldc, count;
+    int opa, opb;
+    int64_t m, n, k, lda, ldb, ldc, count;
     const void *alpha, *beta, *a, *b;
     void *c;
     cudaDataType atype, btype, ctype;
@@ -195,34 +198,38 @@ static cublasStatus_t product(cublasHandle_t h, const char *name, struct product
 #include "banksim_cublas_products.h"
 
 /* Groups of products, whose arrays lie in host memory. Those of pointers lie on the device, one group behind the other. */
-cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[],
-                                          const int m[], const int n[], const int k[], const void *alpha,
-                                          const void *const a[], cudaDataType atype, const int lda[],
-                                          const void *const b[], cudaDataType btype, const int ldb[], const void *beta,
-                                          void *const c[], cudaDataType ctype, const int ldc[], int groups,
-                                          const int counts[], cublasComputeType_t compute) {
-    NEED(groups >= 0 && alpha && beta);
-    size_t size = scalar_size(compute, ctype), first = 0;
-    for (int g = 0; g < groups; first += counts[g++]) {
-        struct product one = {opa[g], opb[g], m[g], n[g], k[g], lda[g], ldb[g], ldc[g], counts[g],
-                              (const char *)alpha + g * size, (const char *)beta + g * size, a + first, b + first,
-                              (void *)(c + first), .atype = atype, .btype = btype, .ctype = ctype, .compute = compute, .pointers = 1};
-        cublasStatus_t failed = product(h, "GemmGroupedBatchedEx", one);
-        if (failed) return failed;
+#define GROUPED_EX(INT, WIDE)                                                                                          \
+    cublasStatus_t cublasGemmGroupedBatchedEx##WIDE(                                                                   \
+        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const INT m[], const INT n[],  \
+        const INT k[], const void *alpha, const void *const a[], cudaDataType atype, const INT lda[],                  \
+        const void *const b[], cudaDataType btype, const INT ldb[], const void *beta, void *const c[],                 \
+        cudaDataType ctype, const INT ldc[], INT groups, const INT counts[], cublasComputeType_t compute) {            \
+        NEED(groups >= 0 && alpha && beta);                                                                            \
+        size_t size = scalar_size(compute, ctype), first = 0;                                                          \
+        for (INT g = 0; g < groups; first += counts[g++]) {                                                            \
+            struct product one = {opa[g], opb[g], m[g], n[g], k[g], lda[g], ldb[g], ldc[g], counts[g],                 \
+                                  (const char *)alpha + g * size, (const char *)beta + g * size, a + first, b + first, \
+                                  (void *)(c + first), atype, btype, ctype, compute, .pointers = 1};                   \
+            cublasStatus_t failed = product(h, "GemmGroupedBatchedEx" #WIDE, one);                                     \
+            if (failed) return failed;                                                                                 \
+        }                                                                                                              \
+        return CUBLAS_STATUS_SUCCESS;                                                                                  \
     }
-    return CUBLAS_STATUS_SUCCESS;
-}
-#define GROUPED(S, T, TYPE, COMPUTED)                                                                                  \
-    cublasStatus_t cublas##S##gemmGroupedBatched(                                                                      \
-        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const int m[], const int n[],  \
-        const int k[], const T alpha[], const T *const a[], const int lda[], const T *const b[], const int ldb[],      \
-        const T beta[], T *const c[], const int ldc[], int groups, const int counts[]) {                               \
-        return cublasGemmGroupedBatchedEx(h, opa, opb, m, n, k, alpha, (const void *const *)a, TYPE, lda,              \
-                                          (const void *const *)b, TYPE, ldb, beta, (void *const *)c, TYPE, ldc,        \
-                                          groups, counts, COMPUTED);                                                   \
+#define GROUPED(S, T, TYPE, COMPUTED, INT, WIDE)                                                                       \
+    cublasStatus_t cublas##S##gemmGroupedBatched##WIDE(                                                                \
+        cublasHandle_t h, const cublasOperation_t opa[], const cublasOperation_t opb[], const INT m[], const INT n[],  \
+        const INT k[], const T alpha[], const T *const a[], const INT lda[], const T *const b[], const INT ldb[],      \
+        const T beta[], T *const c[], const INT ldc[], INT groups, const INT counts[]) {                               \
+        return cublasGemmGroupedBatchedEx##WIDE(h, opa, opb, m, n, k, alpha, (const void *const *)a, TYPE, lda,        \
+                                                (const void *const *)b, TYPE, ldb, beta, (void *const *)c, TYPE, ldc,  \
+                                                groups, counts, COMPUTED);                                             \
     }
-GROUPED(S, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
-GROUPED(D, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+#define ALL_GROUPED(INT, WIDE)                                                                                         \
+    GROUPED_EX(INT, WIDE)                                                                                              \
+    GROUPED(S, float, CUDA_R_32F, CUBLAS_COMPUTE_32F, INT, WIDE)                                                       \
+    GROUPED(D, double, CUDA_R_64F, CUBLAS_COMPUTE_64F, INT, WIDE)
+ALL_GROUPED(int, )
+ALL_GROUPED(int64_t, _64)
 
 /* ---- what is not there */
 CUresult banksim_missing(const char *name);
