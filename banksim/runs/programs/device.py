@@ -108,11 +108,14 @@ MEMORY = 150_109_880_320
 """Bytes of an H200's memory, as cudaGetDeviceProperties has them."""
 
 
+def kept() -> int:
+    """Bytes that the host can keep for the device's arrays."""
+    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), MEMORY)
+
+
 def memory() -> tuple[int, int]:
-    """Bytes of free and of all memory: the host's, which keeps the device's arrays, but no more than an H200 has."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    free, whole = page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
-    return min(free, MEMORY), min(whole, MEMORY)
+    """Bytes of free memory, which is the host's, and of all memory, an H200's."""
+    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"), MEMORY), MEMORY
 
 
 def threads_per_block(registers: int) -> int:

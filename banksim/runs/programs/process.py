@@ -193,7 +193,7 @@ class Process:
         return "\n".join([device.name(arch), *lines]).encode()
 
     def total(self, _: bytes) -> bytes:
-        return str(device.memory()[1]).encode()
+        return f"{device.kept()} {device.MEMORY}".encode()
 
     def blocks(self, content: bytes) -> bytes:
         """How many blocks a multiprocessor holds, or how many clusters of so many blocks the device."""

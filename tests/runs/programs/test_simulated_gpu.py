@@ -149,11 +149,13 @@ def test_the_device_answers_like_an_h200() -> None:
         assert cuda.device_array(3).shape == (3,)
 
 
-def test_a_host_of_more_memory_than_an_h200_has_the_memory_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        device.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_AVPHYS_PAGES": 1, "SC_PHYS_PAGES": 1 << 26}.get
-    )
-    assert device.memory() == (4096, 150_109_880_320)
+@pytest.mark.parametrize(("pages", "kept"), [(1 << 26, 150_109_880_320), (2, 8192)])
+def test_the_device_has_an_h200s_memory_of_which_the_hosts_is_free(
+    monkeypatch: pytest.MonkeyPatch, pages: int, kept: int
+) -> None:
+    known = {"SC_PAGE_SIZE": 4096, "SC_AVPHYS_PAGES": 1, "SC_PHYS_PAGES": pages}
+    monkeypatch.setattr(device.os, "sysconf", known.get)
+    assert (device.memory(), device.kept()) == ((4096, 150_109_880_320), kept)
 
 
 def test_whole_programs_are_told_of_clusters_where_there_are_some() -> None:

@@ -167,18 +167,21 @@ void banksim_hide_pool(CUmemoryPool pool, bool hidden) {
         if (slots[n].live && slots[n].pool == pool) banksim_hide(&slots[n], hidden);
 }
 
-static size_t device_bytes(void) {
+/* How much the host can keep, and how much the device says that it has. */
+static size_t kept_bytes(size_t *whole) {
     struct answer memory = banksim_ask('I', "", 0);
-    size_t bytes = strtoull(memory.bytes, NULL, 10);
+    char *rest;
+    size_t kept = strtoull(memory.bytes, &rest, 10);
+    if (whole) *whole = strtoull(rest, NULL, 10);
     free(memory.bytes);
-    return bytes;
+    return kept;
 }
 
 static void settle_freed(void);
 
 CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory **taken) {
     if (!size) return CUDA_ERROR_INVALID_VALUE;
-    if (size > SLOT_BYTES && size > device_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (size > SLOT_BYTES && size > kept_bytes(NULL)) return CUDA_ERROR_OUT_OF_MEMORY;
     settle_freed();
     if (kind == PINNED || kind == MANAGED) banksim_sees_memory();
     pthread_mutex_lock(&lock);
@@ -365,9 +368,8 @@ CUresult cuMemGetInfo(size_t *available, size_t *total) {
     BEGIN();
     size_t taken = 0;
     for (unsigned n = 0; n < BANKSIM_SLOTS; n++) taken += slots[n].live ? slots[n].capacity : 0;
-    size_t bytes = device_bytes();
-    if (total) *total = bytes;
-    if (available) *available = taken < bytes ? bytes - taken : 0;
+    size_t kept = kept_bytes(total);
+    if (available) *available = taken < kept ? kept - taken : 0;
     return CUDA_SUCCESS;
 }
 
