@@ -21,8 +21,10 @@ from banksim.machine.operations import texels
 from banksim.machine.operations.table import operation
 from banksim.machine.operations.texels import BORDER, CHANNELS, CLAMP, MIRROR, WRAP, Descriptor
 
-AXES = {"1D": 1, "2D": 2, "3D": 3, "ARRAY_1D": 1, "ARRAY_2D": 2}
-"""Coordinates of what an instruction says that it reads, beside the layer."""
+AXES = {"1D": 1, "2D": 2, "3D": 3, "CUBE": 3, "ARRAY_1D": 1, "ARRAY_2D": 2, "ARRAY_CUBE": 3}
+"""Coordinates of what an instruction says that it reads, beside the layer; of a cube map, a direction."""
+FACES = 6
+"""Layers of a cube map: those of x, -x, y, -y, z and -z."""
 STEPS = 256
 """Of a weight, from 0 to 1."""
 FRACTIONS = 1 << 21
@@ -228,12 +230,35 @@ def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Val
     return x.read_apart(i, "texture_sample", routine, [handle, layer, *coordinates])
 
 
+def on_face(x: Engine, d: Descriptor, cube: Value, direction: Sequence[Value]) -> tuple[Value, list[Value]]:
+    """Where a direction, f32, meets a cube: the layer, and two coordinates from 0 to 1 ("Cubemap Textures").
+
+    The greatest of its three numbers, which the kernel has divided all by, chooses the face by its sign. Of two as
+    great it is the later, and what is no number is the middle (measured on an H200)."""
+    a, b, c = (x.to_f64(x.as_float(v)) for v in direction)
+    wide, high, deep = (x.absolute(v) for v in (a, b, c))
+    on_z, on_y = ~((wide > deep) | (high > deep)), ~(wide > high)
+    main = x.where(on_z, c, x.where(on_y, b, a))
+    back = main < 0.0
+    right = x.where(on_z, x.where(back, -a, a), x.where(on_y, a, x.where(back, c, -c)))
+    below = x.where(on_z | ~on_y, -b, x.where(back, -c, c))
+    face = x.where(on_z, x.const(4), x.where(on_y, x.const(2), x.const(0))) + x.number(back)
+    layer, depth = cube * FACES + face, d.size[2]
+    layer = x.where(layer < depth, layer, depth - FACES + face)
+    parts = [x.where(v == v, v, x.const(0.0, 64)) * 0.5 + 0.5 for v in (right, below)]
+    return layer, [x.bits(x.to_f32(x.round(v * float(FRACTIONS), "trunc") * (1 / FRACTIONS))) for v in parts]
+
+
 def place_of(x: Engine, i: Instruction) -> tuple[Value, Value, list[Value]]:
     """Object, layer and three coordinates of a fetch; 0 for what it is not given."""
     kind = form(i)
     layered = kind.startswith("ARRAY")
     handle, values = arguments(x, i, AXES[kind] + layered)
     layer = values.pop(0) & 0xFFFF if layered else x.const(0)
+    if kind.endswith("CUBE"):
+        if i.name != "TEX":
+            raise UnsupportedError(f"the form {i.opcode} of a cube map")
+        layer, values = on_face(x, texels.descriptor(x, i, handle), layer, values)
     return handle, layer, values + [x.const(0)] * (3 - len(values))
 
 

@@ -28,6 +28,13 @@ KERNEL bound(float *out, Texture t, const Texture *other, const float *at) {
     out[threadIdx.x + 160] = tex2DLod<float>(t, AT(0), AT(1), AT(2));
     out[threadIdx.x + 192] = tex2DLayered<float>(other[threadIdx.x % 2 + 4], AT(0), AT(1), 1);
 }
+// Directions in which a cube map is seen, of one cube or of those of a layer.
+KERNEL cubes(float *out, Texture t, const float *at, const int *layer, int count, int layered) {
+    for (int n = threadIdx.x; n < count; n += 32) {
+        const float *p = at + 3 * n;
+        out[n] = layered ? texCubemapLayered<float>(t, p[0], p[1], p[2], layer[n]) : texCubemap<float>(t, p[0], p[1], p[2]);
+    }
+}
 KERNEL elements(float4 *out, Texture t, const int *at) { out[threadIdx.x] = tex1Dfetch<float4>(t, AT(0)); }
 KERNEL gathered(float4 *out, Texture t, const Texture *other, const float *at) {
     out[threadIdx.x] = tex2Dgather<float4>(t, AT(0), AT(1), 0);

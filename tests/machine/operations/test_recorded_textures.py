@@ -32,3 +32,15 @@ def test_results_are_an_h200s() -> None:
         assert same.all(), (number, kind, channels, how, same)
         compared += 1
     assert compared > 400
+
+
+def test_cube_maps_are_seen_as_by_an_h200() -> None:
+    """In 2,048 directions, among them such as meet edges and corners, or are no numbers."""
+    found = recordings.arrays("cube_maps")
+    for (side, layered, linear, mode), wanted in zip(found["how"].tolist(), found["results"], strict=True):
+        numbers = np.arange(side * side * 6 * (1 + layered), dtype=np.uint32)
+        texels = (numbers * np.uint32(2654435761) >> 20).astype(np.float32).reshape(-1, side, side, 1)
+        seen = Texture(texels, 2, True, True, bool(linear), modes=(mode, mode, mode))
+        out = np.zeros_like(wanted)
+        run("cubes", [out, seen, found["directions"], found["layers"], len(out), layered])
+        np.testing.assert_array_equal(out.view(np.uint32), wanted.view(np.uint32))

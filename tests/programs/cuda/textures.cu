@@ -13,6 +13,11 @@ __global__ void sheets(cudaTextureObject_t t, float *out) {
     int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
     out[(z * H + y) * W + x] = tex2DLayered<float>(t, (x + 0.5f) / W, (y + 0.5f) / H, z);
 }
+__global__ void faces(cudaTextureObject_t t, float *out) {
+    int n = threadIdx.x, axis = n / 2;
+    float v = n % 2 ? -2 : 2;
+    out[n] = texCubemap<float>(t, axis == 0 ? v : 1, axis == 1 ? v : 1, axis == 2 ? v : 1);
+}
 __global__ void elements(cudaTextureObject_t t, float *out) { out[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x - 1); }
 __global__ void colours(cudaTextureObject_t t, float4 *out) { out[threadIdx.x] = tex1D<float4>(t, threadIdx.x + 0.5f); }
 __global__ void twice(cudaSurfaceObject_t s) {
@@ -115,6 +120,19 @@ int main(int argc, char **argv) {
     memory.res.linear.sizeInBytes = W * 4;
     elements<<<1, W + 2>>>(texture(memory, how(cudaFilterModePoint)), out);
     print("linear memory", W + 2);
+
+    cudaArray_t cube;
+    IS(cudaMalloc3DArray(&cube, &real, make_cudaExtent(2, 2, 5), cudaArrayCubemap), cudaErrorInvalidValue);
+    IS(cudaMalloc3DArray(&cube, &real, make_cudaExtent(2, 4, 6), cudaArrayCubemap), cudaErrorInvalidValue);
+    OK(cudaMalloc3DArray(&cube, &real, make_cudaExtent(2, 2, 6), cudaArrayCubemap));
+    cudaMemcpy3DParms six = {};
+    six.srcPtr = make_cudaPitchedPtr(host, 2 * 4, 2, 2);
+    six.dstArray = cube;
+    six.extent = make_cudaExtent(2, 2, 6);
+    six.kind = cudaMemcpyHostToDevice;
+    OK(cudaMemcpy3D(&six));
+    faces<<<1, 6>>>(texture(of(cube), how(cudaFilterModePoint, cudaAddressModeClamp, true)), out);
+    print("faces", 6);
 
     unsigned char bytes[] = {0, 51, 102, 255, 255, 204, 153, 0};
     cudaChannelFormatDesc four = cudaCreateChannelDesc<uchar4>();

@@ -43,6 +43,7 @@ def test_what_programs_do_with_textures(capfd: pytest.CaptureFixture[str]) -> No
         "sheets": np.pad(data[:, :, 1:], ((0, 0), (0, 0), (0, 1))),
         "pitch, border": bordered,
         "linear memory": [0, *page[0], 0],
+        "faces": [(4 * face + element) ** 2 for face, element in enumerate((0, 1, 3, 1, 1, 0))],
         "colours": [0, 0.2, 0.4, 1, 1, 0.8, 0.6, 0],
     }
     assert list(numbers) == list(expected)

@@ -18,12 +18,20 @@ size_t banksim_channel_bytes(CUarray_format format) {
     }
 }
 
-#define LAID_OUT_ALIKE (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER)
+#define LAID_OUT_ALIKE \
+    (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_CUBEMAP)
+
+/* A cube map has six square layers, one of several of them six for each. */
+static bool is_cubes(const CUDA_ARRAY3D_DESCRIPTOR *as) {
+    bool many = as->Flags & CUDA_ARRAY3D_LAYERED && as->Depth;
+    return as->Width == as->Height && (many ? as->Depth % 6 == 0 : as->Depth == 6);
+}
 
 CUresult cuArray3DCreate(CUarray *made, const CUDA_ARRAY3D_DESCRIPTOR *as) {
     BEGIN();
     if (!made || !as || !as->Width) return CUDA_ERROR_INVALID_VALUE;
-    if (as->Flags & ~LAID_OUT_ALIKE) return banksim_missing("a CUDA array that is a cube map, sparse or of depths");
+    if (as->Flags & ~LAID_OUT_ALIKE) return banksim_missing("a CUDA array that is sparse or of depths");
+    if (as->Flags & CUDA_ARRAY3D_CUBEMAP && !is_cubes(as)) return CUDA_ERROR_INVALID_VALUE;
     size_t channel = banksim_channel_bytes(as->Format);
     if (!channel) return banksim_missing("a CUDA array of such a format");
     if (as->NumChannels != 1 && as->NumChannels != 2 && as->NumChannels != 4) return CUDA_ERROR_INVALID_VALUE;

@@ -210,6 +210,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *made, const struct cuda
     if (texture->readMode == cudaReadModeElementType) how.flags |= CU_TRSF_READ_AS_INTEGER;
     if (texture->normalizedCoords) how.flags |= CU_TRSF_NORMALIZED_COORDINATES;
     if (texture->sRGB) how.flags |= CU_TRSF_SRGB;
+    if (texture->seamlessCubemap) how.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
     memcpy(how.borderColor, texture->borderColor, sizeof how.borderColor);
     return banksim_done(cuTexObjectCreate(made, &from, &how, (const CUDA_RESOURCE_VIEW_DESC *)view));
 }
@@ -263,6 +264,7 @@ cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cud
     if (!(how.flags & CU_TRSF_READ_AS_INTEGER)) texture->readMode = cudaReadModeNormalizedFloat;
     texture->normalizedCoords = !!(how.flags & CU_TRSF_NORMALIZED_COORDINATES);
     texture->sRGB = !!(how.flags & CU_TRSF_SRGB);
+    texture->seamlessCubemap = !!(how.flags & CU_TRSF_SEAMLESS_CUBEMAP);
     memcpy(texture->borderColor, how.borderColor, sizeof how.borderColor);
     return cudaSuccess;
 }

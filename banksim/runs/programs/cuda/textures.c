@@ -31,7 +31,7 @@ static CUresult elements(const CUDA_RESOURCE_DESC *resource, struct descriptor *
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
         CUarray array = resource->res.array.hArray;
         if (!array) return CUDA_ERROR_INVALID_HANDLE;
-        layered = !!(array->as.Flags & CUDA_ARRAY3D_LAYERED);
+        layered = !!(array->as.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP));
         axes = array->as.Depth && !layered ? 3 : array->as.Height ? 2 : 1;
         format = array->as.Format;
         channels = array->as.NumChannels;
@@ -70,6 +70,11 @@ static CUresult reading(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_D
     unsigned bytes = d->how & 7;
     bool as_float = !is_float && bytes < 4 && !(texture->flags & CU_TRSF_READ_AS_INTEGER);
     if (texture->flags & CU_TRSF_SRGB) return banksim_missing("a texture of sRGB");
+    bool of_array = resource->resType == CU_RESOURCE_TYPE_ARRAY;
+    bool cubes = of_array && resource->res.array.hArray->as.Flags & CUDA_ARRAY3D_CUBEMAP;
+    if (cubes && texture->flags & CU_TRSF_SEAMLESS_CUBEMAP)
+        return banksim_missing("a cube map filtered across its edges");
+    if (cubes && !normalized) return banksim_missing("a cube map whose coordinates are not normalized");
     if (linear && !is_float && !as_float) return CUDA_ERROR_INVALID_VALUE;
     d->how |= normalized << 13 | linear << 14 | as_float << 15;
     for (unsigned axis = 0; axis < 3; axis++) {
