@@ -1,12 +1,13 @@
 """Sources of kernels that tests look at, compiled once and listed together: nvdisasm is slow to start."""
 
 import functools
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from banksim.kernels.compilers import compile_cuda, tools
+from banksim.kernels.compilers import assemble, compile_cuda, tools
 from banksim.kernels.cubin import decode_ahead
 from banksim.system import cache
 from helpers.places import KERNELS
@@ -43,13 +44,24 @@ DECODED = {
     "sm_120": ("calls.cu", "small", "inlined.cu", "forms.cu"),
 }
 """The sources whose kernels tests look at, by architecture: a file, or one of `TEXTS`."""
-BY_NVCC = {"forms.cu", "whole.cu", "separate.cu"}
+BY_NVCC = {"whole.cu", "separate.cu"}
 """The others NVRTC compiles, in a tenth of the time."""
 HOST_COMPILER = tools.host_compiler
 
 
 @functools.cache
+def forms() -> bytes:
+    """The PTX of forms.cu, which takes seconds. It is the same for all architectures whose code tests look at."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-ptx", "-arch", "compute_90", "-w", "-lineinfo", "-DOFFSET=3", "-o", "forms.ptx"]
+        tools.run("nvcc", [*options, KERNELS / "forms.cu"], Path(folder), what="forms.cu")
+        return (Path(folder) / "forms.ptx").read_bytes()
+
+
+@functools.cache
 def made(source: str, arch: str = "sm_90", relocatable: bool = False) -> bytes:
+    if source == "forms.cu":
+        return assemble(forms(), arch)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tools, "host_compiler", HOST_COMPILER if source in BY_NVCC else lambda: None)
         content = TEXTS.get(source, KERNELS / source)

@@ -85,10 +85,12 @@ class CudaSource:
 
     def cubin(self, content: bytes, instances: Sequence[str]) -> bytes:
         from banksim.kernels.compilers.cuda import compiled
+        from banksim.kernels.compilers.included import folders
         from banksim.system import cache
 
         file, options = self.file.resolve(), {**self.options, "instances": tuple(instances)}
-        if content != self.content:
+        if content != self.content:  # its headers stay where they are
+            options["helpers"] = tuple(folders([file], self.options["includes"]))
             options["includes"] = (file.parent, *self.options["includes"])
             file = cache.keep(content, file.name)
         cubin, _ = compiled(Compilation(file, self.arch, **options))  # what is left out was said where it was loaded

@@ -48,7 +48,7 @@ def compile_cuda(
 def compiled(wanted: Compilation) -> tuple[bytes, LeftOut | None]:
     """The cubin, and what the file was compiled without, if anything."""
     host = tools.host_compiler()
-    wanted = replace(wanted, helpers=tuple(folders([wanted.file], wanted.includes)))
+    wanted = replace(wanted, helpers=(*wanted.helpers, *folders([wanted.file], wanted.includes)))
     contents = list(read_all(wanted.file, [*wanted.includes, *wanted.helpers]))
     key = cache.key(
         "cuda",

@@ -23,6 +23,8 @@ OPEN = re.compile(r'\b(namespace\b[^()]*|extern\s*"C(\+\+)?"\s*)$')
 BRACKETS = re.compile(r"\([^()]*\)|<[^<>]*>")
 MOST = 60
 """Times that a file is compiled."""
+BLANKED: set[tuple[frozenset[str], str]] = set()
+"""Headers that this process left out, and a construct in which errors lay then: as in other layouts of its file."""
 
 
 @dataclass
@@ -53,7 +55,12 @@ def compile_device_part(file: Path, nowhere: set[str], compile: Compile, error: 
         headers = missing(said) - set(left.headers)
         headers |= (nowhere if headers else set()) - set(left.headers)
         headers = {name for name in headers if can_be_empty(name)}
-        spans = [] if headers else blamed(said, file, text)
+        names = frozenset(left.headers) | headers
+        if headers:
+            spans = [one for one in constructs(text) if (names, text[one.start : one.end]) in BLANKED]
+        else:
+            spans = blamed(said, file, text)
+            BLANKED.update((names, text[one.start : one.end]) for one in spans)
         if not headers and not spans:
             raise error
         left.headers += sorted(headers)
