@@ -20,7 +20,7 @@ EXCEPTIONS = {
     "banksim.machine.llvm.workers.execute": "keywords that few callers need; runs.options stands above it",
     "banksim.timing.multiprocessor.__init__": "keywords that say how one multiprocessor differs from another",
 }
-AS_C_HAS_THEM = {"banksim.runs.programs.libraries.cublas", "banksim.runs.programs.libraries.factors"}
+AS_C_HAS_THEM = {f"banksim.runs.programs.libraries.{name}" for name in ("cublas", "cusolver", "factors")}
 """Modules whose functions take what a library's functions take, in its order."""
 
 

@@ -45,12 +45,12 @@ WITHOUT_MAIN = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?main\b")
 """What linkers say of sources that are no program."""
 WITHOUT_STAND_IN = re.compile(
     r"(?:reference to [`'\"]|symbol:? |find -l|error: |file \")"
-    r"(?P<library>cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*"
+    r"(?P<library>cudnn|cutensor|nccl|npp|nvjpeg)\w*"
 )
 """What compilers and linkers say of a library of NVIDIA's that banksim does not have."""
 NOT_PROVIDED = re.compile(rf'identifier "((?:{"|".join(standins.LIBRARIES)})[A-Z]\w*)" is undefined')
 """What compilers say of a function that a stand-in's header lacks."""
-PROVIDED = "cuBLAS, cuBLASLt, cuFFT, cuRAND and cuSPARSE"
+PROVIDED = "cuBLAS, cuBLASLt, cuFFT, cuRAND, cuSOLVER and cuSPARSE"
 UNQUOTABLE = re.compile(r'["\\\n]')
 """Characters that not even an #include can have in a file's name."""
 CURE = (

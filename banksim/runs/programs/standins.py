@@ -30,6 +30,7 @@ LIBRARIES = {
     "cublasLt": "libcublasLt.so.13",
     "cufft": "libcufft.so.12",
     "curand": "libcurand.so.10",
+    "cusolver": "libcusolver.so.12",
     "cusparse": "libcusparse.so.12",
 }
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""

@@ -105,6 +105,61 @@ template <class T> static void products(const char *name, cudaDataType type, cub
             OK(cudaFree(workspace));
         }
 }
+static void statuses() {
+    cublasLtMatmulDesc_t d;
+    cublasLtMatrixLayout_t a, b, wide, half, narrow, c;
+    float *p = on_device<float>(1024, 1), one = 1, zero = 0;
+    OK(cublasLtMatmulDescCreate(&d, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    OK(cublasLtMatrixLayoutCreate(&a, CUDA_R_32F, 8, 4, 8));
+    OK(cublasLtMatrixLayoutCreate(&wide, CUDA_R_32F, 5, 4, 5));
+    OK(cublasLtMatrixLayoutCreate(&b, CUDA_R_32F, 4, 4, 4));
+    OK(cublasLtMatrixLayoutCreate(&c, CUDA_R_32F, 8, 4, 8));
+    OK(cublasLtMatrixLayoutCreate(&half, CUDA_R_16F, 4, 4, 4));
+    OK(cublasLtMatrixLayoutCreate(&narrow, CUDA_R_32F, 8, 4, 7));
+    auto product = [&](cublasLtHandle_t h, float *x, cublasLtMatrixLayout_t of_x, cublasLtMatrixLayout_t of_y, float *z) {
+        return cublasLtMatmul(h, d, &one, x, of_x, p, of_y, &zero, z, c, p + 100, c, nullptr, nullptr, 0, 0);
+    };
+    IS(product(h, p, a, wide, p + 100), CUBLAS_STATUS_INVALID_VALUE);
+    OK(product(h, p, a, b, p + 100));
+    IS(product(nullptr, p, a, b, p + 100), CUBLAS_STATUS_NOT_INITIALIZED);
+    IS(product(h, nullptr, a, b, p + 100), CUBLAS_STATUS_INVALID_VALUE);
+    OK(product(h, p, a, b, nullptr));
+    IS(product(h, p, a, half, p + 100), CUBLAS_STATUS_INVALID_VALUE);
+    IS(product(h, p, narrow, b, p + 100), CUBLAS_STATUS_INVALID_VALUE);
+    cublasLtMatmulPreference_t pref;
+    OK(cublasLtMatmulPreferenceCreate(&pref));
+    cublasLtMatmulHeuristicResult_t found[8];
+    int n = 77;
+    IS(cublasLtMatmulAlgoGetHeuristic(h, d, a, b, c, c, pref, 0, found, &n), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasLtMatmulAlgoGetHeuristic(h, d, a, wide, c, c, pref, 8, found, &n), CUBLAS_STATUS_INVALID_VALUE);
+    IS(n, 77);
+    cublasLtEpilogue_t with_bias = CUBLASLT_EPILOGUE_BIAS;
+    cublasOperation_t op = CUBLAS_OP_T;
+    IS(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_TRANSA, &op, 1), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasLtMatmulDescSetAttribute(d, (cublasLtMatmulDescAttributes_t)99, &op, 4), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasLtMatrixLayoutSetAttribute(a, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n, 1), CUBLAS_STATUS_INVALID_VALUE);
+    int got = 0;
+    size_t written = 0, most = 77;
+    OK(cublasLtMatmulDescGetAttribute(d, CUBLASLT_MATMUL_DESC_EPILOGUE, &got, 4, &written));
+    IS(got * 10 + written, 14);
+    written = 0;
+    OK(cublasLtMatmulDescGetAttribute(d, CUBLASLT_MATMUL_DESC_EPILOGUE, nullptr, 0, &written));
+    IS(written, 4);
+    OK(cublasLtMatmulDescGetAttribute(d, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &got, 4, &written));
+    IS(got, -1);
+    OK(cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_EPILOGUE, &with_bias, sizeof with_bias));
+    IS(product(h, p, a, b, p + 100), CUBLAS_STATUS_INVALID_VALUE);
+    uint64_t rows = 0;
+    OK(cublasLtMatrixLayoutGetAttribute(a, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, 8, &written));
+    IS(rows, 8);
+    OK(cublasLtMatmulPreferenceGetAttribute(pref, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, 8, &written));
+    IS(most, 0);
+    IS(sizeof(cublasLtMatmulAlgo_t) + 1000 * sizeof(cublasLtMatmulHeuristicResult_t), 96064);
+    IS(sizeof(cublasLtMatmulDescOpaque_t) + 1000 * sizeof(cublasLtMatrixLayoutOpaque_t), 64256);
+    IS(cublasLtCreate(nullptr), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasLtDestroy(nullptr), CUBLAS_STATUS_INVALID_VALUE);
+    IS(cublasLtMatmulDescCreate(nullptr, CUBLAS_COMPUTE_32F, CUDA_R_32F), CUBLAS_STATUS_INVALID_VALUE);
+}
 int main() {
     const int wanted[] = {CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, 0, CUBLASLT_MATMUL_DESC_SCALE_TYPE, 1, CUBLASLT_MATMUL_DESC_POINTER_MODE, 2,
         CUBLASLT_MATMUL_DESC_TRANSA, 3, CUBLASLT_MATMUL_DESC_TRANSB, 4, CUBLASLT_MATMUL_DESC_TRANSC, 5, CUBLASLT_MATMUL_DESC_FILL_MODE, 6,
@@ -127,6 +182,7 @@ int main() {
     products<__nv_bfloat16>("bfloat16", CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     products<double>("double", CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F);
 
+    statuses();
     OK(cublasLtDestroy(h));
     printf("done\n");
 }

@@ -8,6 +8,7 @@ products.py  products of matrices of any types
 factors.py   triangular factors of many matrices
 cublaslt.py  products of matrices, and what follows them
 cufft.py     Fourier transforms
+cusolver.py  systems of equations, eigenvalues, singular values
 cusparse.py  sparse matrices
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banksim.machine.launch import Buffer
-from banksim.runs.programs.libraries import cublas, cublaslt, cufft, curand, cusparse
+from banksim.runs.programs.libraries import cublas, cublaslt, cufft, curand, cusolver, cusparse
 from banksim.runs.programs.libraries.calls import Memory, read
 
 COMPUTE = {
@@ -31,6 +32,7 @@ COMPUTE = {
     "cuBLASLt": cublaslt.compute,
     "cuFFT": cufft.compute,
     "cuRAND": curand.compute,
+    "cuSOLVER": cusolver.compute,
     "cuSPARSE": cusparse.compute,
 }
 

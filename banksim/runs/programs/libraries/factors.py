@@ -16,8 +16,8 @@ def getrf(c: Call, n: int, a: int, lda: int, pivots: int, info: int) -> None:
 
 def factored(matrix: Array, exchanges: bool) -> tuple[list[int], int]:
     """Factors in the matrix' place; the rows that were exchanged, and the first without a pivot (or 0), from 1 on."""
-    rows, failed, n = list[int](), 0, len(matrix)
-    for k in range(n):
+    rows, failed = list[int](), 0
+    for k in range(min(matrix.shape)):
         most = k + int(np.abs(parts(matrix[k:, k])).sum(1).argmax()) if exchanges else k
         rows.append(most + 1)
         matrix[[k, most]] = matrix[[most, k]]

@@ -219,7 +219,7 @@ def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) 
     assert said.startswith("banksim: cusparseSpGEMM_copy is not provided by banksim's stand-in\n")
 
 
-@pytest.mark.parametrize("program", ["lt_products", "sparse"])
+@pytest.mark.parametrize("program", ["lt_products", "solver", "sparse"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
     status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cu")

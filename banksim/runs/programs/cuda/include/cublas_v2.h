@@ -2,6 +2,7 @@
    header, which comes with 400 MB of library, is not at hand. */
 #ifndef CUBLAS_V2_H_
 #define CUBLAS_V2_H_
+#define CUBLAS_API_H_ /* headers of helpers ask for it */
 
 #include <cuComplex.h>
 #ifdef __cplusplus

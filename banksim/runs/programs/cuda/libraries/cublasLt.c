@@ -22,6 +22,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
     OK;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+    NEED(handle);
     free(handle);
     OK;
 }
@@ -116,6 +117,7 @@ static cublasStatus_t fits(cublasLtHandle_t h, cublasLtMatmulDesc_t d, cublasLtM
         NEED(AS(all[n], LD) >= (AS(all[n], ORDER) == CUBLASLT_ORDER_ROW ? AS(all[n], COLS) : AS(all[n], ROWS)));
         if (AS(all[n], ORDER) > CUBLASLT_ORDER_ROW) return CUBLAS_STATUS_NOT_SUPPORTED;
     }
+    NEED(AS(a, TYPE) == AS(b, TYPE) && AS(c, TYPE) == AS(to, TYPE));
     /* A bias of rows stored one behind the other is not supported, as one H200 answered. */
     bool bias = OF(d, EPILOGUE) & CUBLASLT_EPILOGUE_BIAS;
     if (bias && AS(to, ORDER) == CUBLASLT_ORDER_ROW) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -151,7 +153,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
                               const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t size, cudaStream_t stream) {
     cublasStatus_t status = fits(h, d, la, lb, lc, lto);
     if (status) return status;
-    NEED(alpha && beta && a && b && to);
+    NEED(alpha && beta && a && b && to && (OF(d, BIAS_POINTER) || !(OF(d, EPILOGUE) & CUBLASLT_EPILOGUE_BIAS)));
     const uint64_t words[] = {OF(d, POINTER_MODE), OF(d, COMPUTE_TYPE), OF(d, SCALE_TYPE), OF(d, TRANSA),
                               OF(d, TRANSB), OF(d, EPILOGUE), scalar(d, alpha, 0), scalar(d, alpha, 1),
                               scalar(d, beta, 0), scalar(d, beta, 1), OF(d, BIAS_POINTER), OF(d, BIAS_DATA_TYPE),

@@ -1,0 +1,130 @@
+/* The stand-in for libcusolver.so.12: dense systems of equations, factors, eigenvalues and singular values. banksim
+   computes them (libraries/cusolver.py). */
+#include "cusolverDn.h"
+#include "library_calls.h"
+
+#include <stdlib.h>
+
+struct cusolverDnContext {
+    cudaStream_t stream;
+};
+
+cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle) {
+    if (!handle) return CUSOLVER_STATUS_INVALID_VALUE;
+    if (banksim_connect() || banksim_fault) return CUSOLVER_STATUS_NOT_INITIALIZED;
+    *handle = banksim_zeroed(sizeof **handle);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+#define NEED(h) \
+    if (!(h)) return CUSOLVER_STATUS_NOT_INITIALIZED
+cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
+    NEED(handle);
+    free(handle);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream) {
+    NEED(handle);
+    handle->stream = stream;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t *stream) {
+    NEED(handle);
+    if (!stream) return CUSOLVER_STATUS_INVALID_VALUE;
+    *stream = handle->stream;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverGetVersion(int *version) {
+    if (!version) return CUSOLVER_STATUS_INVALID_VALUE;
+    *version = CUSOLVER_VERSION;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* ---- what banksim computes. No working memory is needed here; programs are told a size that they can allocate. */
+#define P(p) (uint64_t)(uintptr_t)(p)
+#define COMPUTE(NAME, ...)                                                                                     \
+    NEED(h);                                                                                                   \
+    const uint64_t words[] = {__VA_ARGS__};                                                                    \
+    CUresult failed = banksim_compute(h->stream, "cuSOLVER", NAME, words, sizeof words / sizeof *words, 0, 0); \
+    return !failed                             ? CUSOLVER_STATUS_SUCCESS                                       \
+           : failed == CUDA_ERROR_NOT_SUPPORTED ? CUSOLVER_STATUS_NOT_SUPPORTED                                \
+                                                : CUSOLVER_STATUS_EXECUTION_FAILED
+#define SIZE(VALUE)                                  \
+    NEED(h);                                         \
+    if (!size) return CUSOLVER_STATUS_INVALID_VALUE; \
+    *size = (VALUE);                                 \
+    return CUSOLVER_STATUS_SUCCESS
+#define LINEAR(L, T)                                                                                                   \
+    cusolverStatus_t cusolverDn##L##getrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *size) {   \
+        SIZE(m * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##getrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *work, int *pivots,     \
+                                          int *info) {                                                                 \
+        COMPUTE(#L "getrf", m, n, P(a), lda, P(pivots), P(info));                                                      \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##getrs(cusolverDnHandle_t h, cublasOperation_t op, int n, int nrhs, const T *a,     \
+                                          int lda, const int *pivots, T *b, int ldb, int *info) {                      \
+        COMPUTE(#L "getrs", op, n, nrhs, P(a), lda, P(pivots), P(b), ldb, P(info));                                    \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##potrf_bufferSize(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, T *a,         \
+                                                     int lda, int *size) {                                             \
+        SIZE(n * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##potrf(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, T *a, int lda, T *work,  \
+                                          int size, int *info) {                                                       \
+        COMPUTE(#L "potrf", uplo, n, P(a), lda, P(info));                                                              \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##potrs(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, int nrhs, const T *a,    \
+                                          int lda, T *b, int ldb, int *info) {                                         \
+        COMPUTE(#L "potrs", uplo, n, nrhs, P(a), lda, P(b), ldb, P(info));                                             \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##geqrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *size) {   \
+        SIZE(m * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##geqrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *tau, T *work,          \
+                                          int size, int *info) {                                                       \
+        COMPUTE(#L "geqrf", m, n, P(a), lda, P(tau), P(info));                                                         \
+    }
+/* `G`: what LAPACK calls matrices with orthonormal columns of this type; `E`: symmetric ones. */
+#define OTHERS(L, T, R, G, E)                                                                                          \
+    cusolverStatus_t cusolverDn##L##G##gqr_bufferSize(cusolverDnHandle_t h, int m, int n, int k, const T *a, int lda,  \
+                                                      const T *tau, int *size) {                                       \
+        SIZE(m * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##G##gqr(cusolverDnHandle_t h, int m, int n, int k, T *a, int lda, const T *tau,     \
+                                           T *work, int size, int *info) {                                             \
+        COMPUTE(#L "orgqr", m, n, k, P(a), lda, P(tau), P(info));                                                      \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##G##mqr_bufferSize(cusolverDnHandle_t h, cublasSideMode_t side,                     \
+                                                      cublasOperation_t op, int m, int n, int k, const T *a, int lda,  \
+                                                      const T *tau, const T *c, int ldc, int *size) {                  \
+        SIZE(m * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##G##mqr(cusolverDnHandle_t h, cublasSideMode_t side, cublasOperation_t op, int m,   \
+                                           int n, int k, const T *a, int lda, const T *tau, T *c, int ldc, T *work,    \
+                                           int size, int *info) {                                                      \
+        COMPUTE(#L "ormqr", side, op, m, n, k, P(a), lda, P(tau), P(c), ldc, P(info));                                 \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##gesvd_bufferSize(cusolverDnHandle_t h, int m, int n, int *size) { SIZE(m * n); }    \
+    cusolverStatus_t cusolverDn##L##gesvd(cusolverDnHandle_t h, signed char jobu, signed char jobvt, int m, int n,     \
+                                          T *a, int lda, R *s, T *u, int ldu, T *vt, int ldvt, T *work, int size,      \
+                                          R *more, int *info) {                                                        \
+        if (m < n) return CUSOLVER_STATUS_INVALID_VALUE;                                                               \
+        COMPUTE(#L "gesvd", jobu, jobvt, m, n, P(a), lda, P(s), P(u), ldu, P(vt), ldvt, P(info));                      \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evd_bufferSize(cusolverDnHandle_t h, cusolverEigMode_t mode,                    \
+                                                      cublasFillMode_t uplo, int n, const T *a, int lda, const R *w,   \
+                                                      int *size) {                                                     \
+        SIZE(n * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evd(cusolverDnHandle_t h, cusolverEigMode_t mode, cublasFillMode_t uplo, int n, \
+                                           T *a, int lda, R *w, T *work, int size, int *info) {                        \
+        COMPUTE(#L "syevd", mode, uplo, n, P(a), lda, P(w), P(info));                                                  \
+    }
+LINEAR(S, float)
+LINEAR(D, double)
+LINEAR(C, cuComplex)
+LINEAR(Z, cuDoubleComplex)
+OTHERS(S, float, float, or, sy)
+OTHERS(D, double, double, or, sy)
+OTHERS(C, cuComplex, float, un, he)
+OTHERS(Z, cuDoubleComplex, double, un, he)
