@@ -6,6 +6,7 @@ from numba import types
 
 from banksim.classes.compiled.records import AXES, COUNT, DIRECTIONS, LARGEST, MARGIN, REGION, ROW, WORK, Region, Work
 from banksim.machine import codes
+from banksim.machine.llvm import counts
 from banksim.machine.llvm.request_counts import credit
 from banksim.machine.races.probe import PROBE
 from banksim.machine.record_types import _TALLY
@@ -16,6 +17,7 @@ from banksim.system.jit import callback, carray, inner, intrinsic
 
 _REGION, _WORK, _CONTEXT, _ERROR, _MEMO, _PROBE = REGION, WORK, CONTEXT, ERROR, MEMO, PROBE
 WORDS_OF_TALLY, WORDS_OF_MEMO = TALLY.itemsize // 8, MEMO.itemsize // 8
+takes_over = inner(counts.takes_over)
 ADDRESS, WORD, NUMBER = types.uint64, types.int64, types.int32
 
 
@@ -87,18 +89,6 @@ def take(w: Work, stack: Integers, r: Region, c: Context) -> Integer:
 
 
 @inner
-def takes_over(held: Tally, new: Tally) -> bool:
-    """Whether the worst request of `new` is to be named instead of the one that is held."""
-    if not new.worst_mask or not held.worst_mask:
-        return bool(new.worst_mask)
-    if new.worst_excess != held.worst_excess:
-        return bool(new.worst_excess > held.worst_excess)
-    if new.worst_block != held.worst_block:
-        return bool(new.worst_block < held.worst_block)
-    return bool(new.worst_warp < held.worst_warp)
-
-
-@inner
 def add_tally(total: Tally, one: Tally, blocks: Integer) -> None:
     total.requests += blocks * one.requests
     total.low += blocks * one.low
@@ -107,7 +97,7 @@ def add_tally(total: Tally, one: Tally, blocks: Integer) -> None:
     total.unknown += blocks * one.unknown
     if one.degree > total.degree:
         total.degree = one.degree
-    if takes_over(total, one):
+    if takes_over(total, one, False):
         total.worst_excess, total.worst_mask = one.worst_excess, one.worst_mask
         total.worst_block, total.worst_warp = one.worst_block, one.worst_warp
         for lane in range(32):

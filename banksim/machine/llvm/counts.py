@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,8 @@ def merged(tallies: Sequence[Array], of_launches: bool = False) -> Array:
         for name in SUMMED:
             total[name] += other[name]
         total["degree"] = np.maximum(total["degree"], other["degree"])
-        better = takes_over(total, other, is_before(total, other) if of_launches else np.zeros(total.shape, np.bool_))
+        held, new = total.view(np.recarray), other.view(np.recarray)
+        better = takes_over(held, new, is_before(total, other) if of_launches else np.False_)
         for name in WORST:
             total[name][better] = other[name][better]
     return total
@@ -102,10 +104,10 @@ def is_before(held: Array, new: Array) -> npt.NDArray[np.bool_]:
     return less
 
 
-def takes_over(held: Array, new: Array, better: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Where the worst request of `new` is to be named instead of the one that is held. `better`: where it is, if both
-    are of equal excess, of one block and of one warp."""
-    for name, better_of in (("worst_warp", np.less), ("worst_block", np.less), ("worst_excess", np.greater)):
-        better = better_of(new[name], held[name]) | ((new[name] == held[name]) & better)
-    better = (new["worst_mask"] != 0) & (better | (held["worst_mask"] == 0))
-    return better
+def takes_over(held: Any, new: Any, better: Any) -> Any:
+    """Whether the worst request of `new` is to be named instead of the one that is held: of two tallies, or of each two
+    of arrays. `better`: whether it is if both are of equal excess, of one block and of one warp."""
+    better = (new.worst_warp < held.worst_warp) | ((new.worst_warp == held.worst_warp) & better)
+    better = (new.worst_block < held.worst_block) | ((new.worst_block == held.worst_block) & better)
+    better = (new.worst_excess > held.worst_excess) | ((new.worst_excess == held.worst_excess) & better)
+    return (new.worst_mask != 0) & (better | (held.worst_mask == 0))
