@@ -60,7 +60,7 @@ from banksim.timing.issue_table import (
 )
 from banksim.timing.releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
-from banksim.timing.warp_choice import choose, executing, pipe_of, read, record_of
+from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
@@ -128,31 +128,6 @@ def request(
         waiting.behind.copies[w, STARTED] += 1
     watch(sm, waiting, w, row.write, i, what)
     watch(sm, waiting, w, row.read, i, what)
-
-
-@inlined
-def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
-    """How many different values MATCH.ANY has found: as many as there are lanes that are the lowest of their mask."""
-    masks = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
-    n = 0
-    for lane in range(32):
-        below = np.uint32((1 << lane) - 1)
-        n += (lanes >> lane & 1) != 0 and (masks[lane] & below) == 0
-    return n
-
-
-@inlined
-def different(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
-    """How many different values a register has in these lanes."""
-    held = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
-    n = 0
-    for lane in range(32):
-        first = lanes >> lane & 1
-        for lower in range(lane):
-            if (lanes >> lower & 1) != 0 and held[lower] == held[lane]:
-                first = 0
-        n += first
-    return n
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Which warp of a sub-core issues in a cycle: whether one can, and whose turn it is."""
+"""Which warp of a sub-core issues in a cycle: whether one can, and whose turn it is; what the registers of one hold."""
 
 import numpy as np
 
@@ -36,6 +36,31 @@ def executing(row: IssueRow, record: Warp) -> Integer:
             holds = np.uint32(0xFFFFFFFF) if record.uniform_predicates[row.guard - 8] else np.uint32(0)
         mask &= ~holds if row.inverted else holds
     return mask
+
+
+@inlined
+def distinct(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
+    """How many different values MATCH.ANY has found: as many as there are lanes that are the lowest of their mask."""
+    masks = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
+    n = 0
+    for lane in range(32):
+        below = np.uint32((1 << lane) - 1)
+        n += (lanes >> lane & 1) != 0 and (masks[lane] & below) == 0
+    return n
+
+
+@inlined
+def different(warp: ResidentWarp, register: Integer, lanes: Integer) -> Integer:
+    """How many different values a register has in these lanes."""
+    held = carray(pointer(warp.record + state.REGISTERS), (register + 1, 32), np.uint32)[register]
+    n = 0
+    for lane in range(32):
+        first = lanes >> lane & 1
+        for lower in range(lane):
+            if (lanes >> lower & 1) != 0 and held[lower] == held[lane]:
+                first = 0
+        n += first
+    return n
 
 
 @inlined

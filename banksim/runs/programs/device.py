@@ -4,9 +4,12 @@ A GPU of another architecture answers as an H200 would that had the limits of it
 """
 
 import os
+from collections.abc import Mapping
 
 from banksim.architectures.bank_rules import architecture
-from banksim.architectures.occupancy import limits
+from banksim.architectures.latencies import FIGURES
+from banksim.architectures.occupancy import limits, occupancy
+from banksim.errors import InputError, UnsupportedError
 
 DRIVER_VERSION = 13000
 """CUDA 13.0, as cuDriverGetVersion writes it."""
@@ -102,6 +105,24 @@ def attributes_of_programs(arch: str) -> dict[str, int]:
     """The same for whole programs."""
     clusters = int(capability(arch)[0] >= 9)
     return attributes(arch) | OF_PROGRAMS | {"CLUSTER_LAUNCH": clusters}
+
+
+def described(arch: str, numbers: Mapping[str, int]) -> bytes:
+    """The device's name, and a line for each attribute of programs, by the `numbers` of CUdevice_attribute."""
+    known = attributes_of_programs(arch)
+    lines = [f"{number} {known[name]}" for name, number in numbers.items() if name in known]
+    return "\n".join([name(arch), *lines]).encode()
+
+
+def at_once(arch: str, threads: int, registers: int, shared: int, cluster: int) -> int:
+    """How many blocks a multiprocessor holds, or how many clusters of so many blocks the device."""
+    try:
+        blocks = occupancy(arch, threads, registers, shared).blocks
+    except InputError:  # no multiprocessor holds such a block
+        blocks = 0
+    if cluster and arch not in FIGURES:
+        raise UnsupportedError(f"how many clusters run at once on {arch} is not known")
+    return FIGURES[arch].at_once(cluster, blocks) if cluster else blocks
 
 
 MEMORY = 150_109_880_320

@@ -32,8 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from banksim.architectures.latencies import FIGURES
-from banksim.architectures.occupancy import occupancy
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, Device
@@ -187,25 +185,13 @@ class Process:
 
     # ---- the device
     def attributes(self, _: bytes) -> bytes:
-        arch = self.program.launches.code
-        known = device.attributes_of_programs(arch)
-        lines = [f"{number} {known[name]}" for name, number in self.program.attribute_numbers.items() if name in known]
-        return "\n".join([device.name(arch), *lines]).encode()
+        return device.described(self.program.launches.code, self.program.attribute_numbers)
 
     def total(self, _: bytes) -> bytes:
         return f"{device.kept()} {device.MEMORY}".encode()
 
     def blocks(self, content: bytes) -> bytes:
-        """How many blocks a multiprocessor holds, or how many clusters of so many blocks the device."""
-        threads, registers, shared, cluster = struct.unpack("<4Q", content)
-        arch = self.program.launches.code
-        try:
-            blocks = occupancy(arch, threads, registers, shared).blocks
-        except InputError:  # no multiprocessor holds such a block
-            blocks = 0
-        if cluster and arch not in FIGURES:
-            raise UnsupportedError(f"how many clusters run at once on {arch} is not known")
-        return str(FIGURES[arch].at_once(cluster, blocks) if cluster else blocks).encode()
+        return str(device.at_once(self.program.launches.code, *struct.unpack("<4Q", content))).encode()
 
     def clock(self, _: bytes) -> bytes:
         """A reading of the clock; nothing where no time is simulated."""
