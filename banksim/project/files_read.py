@@ -44,7 +44,7 @@ def own(read: Iterable[str]) -> set[str]:
     found = set()
     for name in read:
         file = os.path.realpath(name)
-        if f"{os.sep}__pycache__{os.sep}" in file:
+        if f"{os.sep}__pycache__{os.sep}" in file or (sys.pycache_prefix and file.startswith(sys.pycache_prefix)):
             try:
                 file = source_from_cache(file)
             except ValueError:  # a cache of Numba's, made from sources that are read too

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from banksim.__main__ import main
 from banksim.project import from_plain
 from banksim.project.execute import Commands, Executed
 from banksim.project.file import Entry
+from banksim.project.files_read import own
 from helpers.commands import err_of
 from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES, SARIF_SCHEMA, written_to
@@ -200,6 +202,13 @@ def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: Said) -> Non
         assert [entries(words, capsys, 0)["it"]["cached"] for _ in range(2)] == [False, True], name
     (tmp_path / "helper.py").write_text("data = 'wrong'\n")
     assert entries(words, capsys, 2)["it"]["error"]
+
+
+def test_bytecode_that_is_kept_elsewhere_stands_for_its_source(tmp_path: Path, monkeypatch: Patch) -> None:
+    """As PYTHONPYCACHEPREFIX has it."""
+    source = written_to(tmp_path / "helper.py", "")
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    assert own([cache_from_source(str(source))]) == {str(source)}
 
 
 def test_a_program_of_which_no_launch_was_chosen_is_not_judged(tmp_path: Path, capsys: Said) -> None:

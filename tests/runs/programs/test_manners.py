@@ -1,6 +1,7 @@
 """`banksim run` is as quiet as the program is on a GPU, and says in one line what it cannot run."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +12,14 @@ from banksim.__main__ import main
 from helpers.commands import err_of, refused
 from helpers.fixtures import Patch, Said
 from helpers.places import PACKAGES
+from helpers.warm import starter
 
 
-def run(folder: Path, program: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, program: str, *python: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What a program does in a process of its own."""
     (folder / "program.py").write_text(program)
     return subprocess.run(
-        [sys.executable, *options, "-m", "banksim", "run", "--json", "--output", os.devnull, "program.py"],
+        [*(python or shlex.split(starter())), "-m", "banksim", "run", "--json", "--output", os.devnull, "program.py"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(PACKAGES), **environment},
         capture_output=True,
@@ -116,7 +118,7 @@ def test_line_information_that_nobody_asked_for_warns_of_nothing(tmp_path: Path)
 
 def test_kernels_are_collected_in_silence(tmp_path: Path) -> None:
     """Nor is anything said of a simulator that is switched off."""
-    done = run(tmp_path, COLLECTED, "-W", "ignore", NUMBA_ENABLE_CUDASIM="0")
+    done = run(tmp_path, COLLECTED, sys.executable, "-W", "ignore", NUMBA_ENABLE_CUDASIM="0")
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
@@ -124,7 +126,7 @@ def test_a_simulator_that_is_not_used_is_named(tmp_path: Path) -> None:
     """And the program finds numba where it imports it: one that does not need not wait for that."""
     line = "banksim: NUMBA_ENABLE_CUDASIM has no effect here: kernels are compiled and their machine code executed\n"
     for environment in ({}, {"NUMBA_ENABLE_CUDASIM": "1"}):
-        done = run(tmp_path, SIMULATED, **environment)
+        done = run(tmp_path, SIMULATED, sys.executable, **environment)
         assert (done.returncode, done.stdout, done.stderr) == (0, "\nTrue\n", line)
 
 
