@@ -168,6 +168,12 @@ class Kernel:
         return max([self.registers or ZERO_REGISTER["R"], *asked])
 
     @cached_property
+    def constants_end(self) -> int:
+        """Where the parameters end in constant bank 0. Nothing behind them is written at a launch."""
+        ends = (self.parameter_base + one.offset + one.size for one in self.parameters)
+        return max(len(self.banks.get(0, b"")), self.parameter_base, *ends)
+
+    @cached_property
     def opcodes(self) -> frozenset[str]:
         """The names of its instructions."""
         return frozenset(i.name for i in self.instructions)

@@ -145,7 +145,8 @@ class Launch:
     @property
     def key(self) -> tuple[object, ...]:
         """All that it depends on but memory: launches of one key do the same to the same bytes."""
-        constants = tuple((bank, content.tobytes()) for bank, content in sorted(self.constants.items()))
+        written = self.constants | {0: self.constants[0][: self.kernel.constants_end]}
+        constants = tuple((bank, content.tobytes()) for bank, content in sorted(written.items()))
         shape = self.grid, self.block, self.cluster, self.explicit_cluster, self.dynamic_shared
         return self.kernel, shape, constants
 

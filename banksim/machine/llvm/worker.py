@@ -1,6 +1,7 @@
 """One worker of a launch on the LLVM engine: its memory, and what it counts."""
 
 import ctypes
+import math
 import mmap
 from collections.abc import Sequence
 from functools import lru_cache
@@ -119,6 +120,8 @@ class Worker:
         self.join(ClusterMemory(launch, 1), 0)
         self.kept: object = None
         """What its code needs besides."""
+        self.pace = math.inf
+        """Seconds that a block of its last launch took, with all that belongs to running it."""
         self.at_start: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8] | int]] = []
         """What its blocks change, and its bytes before the first, where it is kept for another launch."""
         self.begin(launch, budget, stop)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
+SHORT = 2e-3
+"""Seconds of a launch, by the last one of its kernel, up to which one worker runs all of its blocks at once: no other
+will join it."""
 
 
 def nothing(worker: Worker) -> None:
@@ -89,9 +92,6 @@ def execute(
         if launch.threads * len(blocks) < SMALL:
             workers = 1
             spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
-    if launch.apart:
-        chunk = max(1, len(blocks) // (16 * workers))
-        pieces = in_chunks(blocks, growing(chunk, len(blocks) // 4) if workers == 1 else chunk, without)
     budget = (max_instructions or 2**62) // (workers * size)
     stop_words = np.zeros(workers + spare, np.uint32)
 
@@ -117,6 +117,11 @@ def execute(
         worker.join(cluster, n % launch.cluster_blocks)
     for worker in team:
         prepare(worker)
+    if launch.apart:
+        chunk = max(1, len(blocks) // (16 * workers))
+        short = workers == 1 and team[0].pace * len(blocks) < SHORT
+        sizes = growing(chunk, len(blocks) // 4) if workers == 1 else chunk
+        pieces = in_chunks(blocks, len(blocks) if short else sizes, without)
     lock = threading.Lock()
     collectors = [Collector(launch, compiled.sites, w.context, trace, lock) for w in team] if trace else []
     watchers = watch(launch, team, checks) if checks else []
@@ -150,6 +155,7 @@ def execute(
     later = [partial(join, n) for n in range(workers, workers + spare)]
     in_threads(works, stop_words, lambda: progress and progress(*progress_of(team, compiled)), later)
     seconds = time.perf_counter() - began
+    team[0].pace = seconds / max(len(blocks), 1)
     real = [one for one in stops if one[1].code != codes.INTERRUPTED] or stops
     for worker in team:
         settle(worker)
@@ -161,7 +167,7 @@ def execute(
     if idle is not None and not stops:
         idle += (worker for worker in team if worker.at_start)
     return Counts(
-        counters=np.sum([w.counters for w in team], axis=0),
+        counters=np.sum([w.counters for w in team], axis=0) if len(team) > 1 else team[0].counters.copy(),
         tallies=merged([w.tallies for w in team]).reshape(len(compiled.sites), len(architectures)),
         blocks=sum(int(w.context[0]["blocks_done"]) for w in team),
         seconds=seconds,

@@ -1,6 +1,8 @@
 """A worker that is kept runs the blocks of the next launch as one that is made for it would."""
 
 import dataclasses
+import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,34 @@ def test_launches_by_kept_workers(monkeypatch: pytest.MonkeyPatch) -> None:
             for array, same in zip(arrays, others, strict=True):
                 np.testing.assert_array_equal(array, same)
         assert not made, "the second is run by the worker of the first"
+
+
+def test_short_launches_take_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first launch of a worker is run piece by piece, as others may join it; the next ones whole if they are short.
+    What tells launches from each other is no longer than what a launch writes to constant memory."""
+    prepared, calls, launches = run.launched, [], []
+    kept: dict[Any, Any] = {}
+    execute = workers.Worker.run
+
+    def with_kept(*call: Any) -> Launch:
+        launches.append(dataclasses.replace(prepared(*call), kept=kept))
+        return launches[-1]
+
+    def counted(worker: workers.Worker, *words: Any) -> int:
+        calls.append(words)
+        return execute(worker, *words)
+
+    monkeypatch.setattr(run, "launched", with_kept)
+    monkeypatch.setattr(workers.Worker, "run", counted)
+    monkeypatch.setattr(workers, "SHORT", math.inf)
+    launched("textbook.matmul<16, 0>", workers=1)
+    first = len(calls)
+    launched("textbook.matmul<16, 0>", workers=1)
+    assert first > 1
+    assert len(calls) == first + 1
+    one, other = launches
+    assert one.key == other.key
+    assert len(pickle.dumps(one.key[1:])) < 4096
 
 
 def test_equal_tallies_are_equal_in_every_byte() -> None:
