@@ -3,7 +3,7 @@
 A multiprocessor's path of shared-memory requests, in cycles of its clock. One set of figures stands for all accesses.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,13 @@ CLUSTERS = "accesses between blocks of clusters of 2 to 16 on one H200: tests/da
 TOGETHER = "cudaOccupancyMaxActiveClusters for clusters of 1 to 16 on one H200; another chip may have other groups"
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
+BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: h200_grids.json, h200_dram.json there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
+
+
+SECTOR = 32
+"""Bytes."""
 
 
 class Figure(NamedTuple):
@@ -110,6 +115,8 @@ class Numbers(NamedTuple):
     global_latency: int  # … and from there until the result of a load may be used, without a model of the caches
     l1: int  # more until the result of a load from global memory than of one from shared memory, if the L1 has it
     l2: int  # from the service of a load until its data come from the L2
+    written: int  # … and later by so much times the sectors a cycle that leave for DRAM,
+    drain: int  # … at most
     l2_atomic: int  # the same of an atomic
     l2_ahead: int  # how much earlier than the way to the L2 is free stores and atomics may leave
     l2_buffer: int  # … and how much earlier than the L2 takes them
@@ -142,7 +149,7 @@ NUMBERS = np.dtype([(name, np.int64) for name in Numbers._fields])
 
 
 class Dram(NamedTuple):
-    """What all multiprocessors together have of DRAM (STREAMS_OF_DRAM)."""
+    """What all multiprocessors together have of DRAM (STREAMS_OF_DRAM; BEYOND_L2: `all`, `none` and latencies)."""
 
     all: int
     """Bytes of which the L2 has all, from launch to launch, and of which it has
@@ -155,6 +162,10 @@ class Dram(NamedTuple):
     """… and how many more if as much is written as is read."""
     first: int
     """Cycles that it takes besides."""
+    late: int
+    """Cycles that a load's data come later from there than from the L2,"""
+    drain: int
+    """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +202,23 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
+    def behind_dram(self, read: float, written: float) -> "Figures":
+        """The same where DRAM gives such a share of the sectors that the L2 is asked for, and takes such a share
+        of what goes there."""
+        dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
+        least = {
+            "load sector": read * dram.read, "load beside": read * dram.read,
+            "store sector": written * dram.write, "store part": written * dram.write,
+        }  # fmt: skip
+        held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
+        drain = read * dram.drain
+        later = {
+            "l2": self.figures["l2"].value + read * dram.late, "drain": drain,
+            "written": drain * written * dram.write * sector / 100,
+        }  # fmt: skip
+        figures = {name: Figure(round(value), "measured", BEYOND_L2) for name, value in later.items()}
+        return replace(self, held=self.held | held, figures=self.figures | figures)
+
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
@@ -223,6 +251,7 @@ H200 = Figures(
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
+        **measured(BEYOND_L2, written=0, drain=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=160),
         **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),
@@ -246,7 +275,7 @@ H200 = Figures(
         "swap": Crossing(372, 460, 0, 197, 0, 139),
     },
     slices=(115, 144, 343),
-    dram=Dram(all=32 << 20, none=48 << 20, read=438, write=451, turn=112, first=2400),
+    dram=Dram(all=28 << 20, none=46 << 20, read=438, write=451, turn=112, first=2400, late=404, drain=2200),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

@@ -256,7 +256,8 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     beside = sectors * memory.costs[1, kind, BESIDE]
     memory.busy[SHARE_OUT] += beside
     hold(memory.held, SHARE_OUT, beside, t)
-    return last + f.l2
+    drained: Integer = min(f.drain, f.written * memory.moved[OUT] // max(t, 1)) if f.written else 0
+    return last + f.l2 + drained
 
 
 @inlined

@@ -1,7 +1,7 @@
 """A timed launch: the first blocks of one multiprocessor are simulated cycle by cycle, all others are only
 counted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
+from banksim.timing.dram import behind_dram, may_lack
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
@@ -72,7 +73,7 @@ def run_timed(
 
     seen: list[npt.NDArray[np.void]] = []
 
-    def simulate(to: Launch, ideal: bool) -> Simulated:
+    def simulate(to: Launch, ideal: bool, clusters: Sequence[Sequence[int]] = chosen) -> Simulated:
         simulation = Simulation(
             to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=max_instructions, seen=seen,
@@ -82,10 +83,13 @@ def run_timed(
             if progress is not None:
                 progress(0, 32 * simulation.issued)
 
-        return in_threads([lambda: simulation.run(chosen)], simulation.stop_word, tick)[0]
+        return in_threads([lambda: simulation.run(clusters)], simulation.stop_word, tick)[0]
 
     if len(chosen) == 1 and launch.blocks > size and timing.global_latency is None and adds(launch):
         seen = others_lines(launch, stepwise, rules, known, together)
+    if timing.global_latency is None and may_lack(launch, known):
+        first = simulate(apart(launch), ideal=False, clusters=chosen[:together])
+        known = behind_dram(launch, known, len(first.blocks), first.buffers, first.moved)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = launch.copy() if both else launch
     outcome = simulate(launch, ideal=False)
@@ -115,6 +119,12 @@ def rounds(blocks: int, held: int) -> int:
 def adds(launch: Launch) -> bool:
     """Whether a kernel adds to global memory."""
     return bool(np.isin(table_of(launch.kernel)["far"], (REDUCED, ATOMIC)).any())
+
+
+def apart(launch: Launch) -> Launch:
+    """A launch like this one, on memory of its own: zeros where that is much or absent."""
+    much = int(places(launch.buffers)[:, 1].sum()) > MOST_COPIED or any(b.absent is not None for b in launch.buffers)
+    return launch.stand_in() if much else launch.copy()
 
 
 def others_lines(

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from banksim.architectures.occupancy import Occupancy, occupancy
 from banksim.machine.launch import Launch
+from banksim.timing.dram import beyond_l2
 from banksim.timing.spent_cycles import Cycles
 
-SECTOR = 32
-"""Bytes."""
 MOST_ASSUMED = 0.5
 """If a larger share of the warps' time than this rests on assumed latencies, no time is given for the launch."""
 
@@ -88,11 +87,9 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
 
 
 def of_dram(launch: Launch, cycles: Cycles) -> float:
-    """Cycles that DRAM takes for a launch. Assumed: other blocks access other sectors than those that were timed, until
-    they have all of the buffers; each of these comes and goes once."""
+    """Cycles that DRAM takes for a launch."""
     times = cycles.work * launch.blocks / max(len(cycles.blocks), 1)
-    figures, size = cycles.figures.dram, min(cycles.buffers, sum(cycles.moved) * times * SECTOR)
-    missing = min(max(size - figures.all, 0) / (figures.none - figures.all), 1)
-    read, written = (min(cycles.buffers, sectors * times * SECTOR) / 1_000_000 for sectors in cycles.moved)
-    held = read * figures.read + written * figures.write + min(read, written) * figures.turn
+    figures = cycles.figures.dram
+    missing, (read, written), _ = beyond_l2(figures, cycles.buffers, cycles.moved, times)
+    held = (read * figures.read + written * figures.write + min(read, written) * figures.turn) / 1_000_000
     return missing and figures.first + missing * held

@@ -19,6 +19,7 @@ from helpers.places import DATA, loaded
 
 grids = partial(loaded, DATA / "timing" / "grids.cubin")
 places = partial(loaded, DATA / "timing" / "places.cubin")
+words = partial(loaded, DATA / "timing" / "words.cubin")
 
 
 @cache
@@ -70,6 +71,23 @@ def test_random_places(kernel: str, lanes: int, places_: int, words: int, within
     arrays = [np.zeros(places_ * words, np.uint32) for _ in range(2)]
     found = microseconds(places()[kernel], blocks, threads, [*arrays, *map(np.uint32, numbers)])
     assert found == pytest.approx(measured, rel=within)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arrays", "threads", "size"),
+    [
+        # blocks whose loads come from DRAM hold their places longer, most where it is written to as well
+        ("copy1", 2, 256, 128), ("copy1", 2, 1024, 40), ("in_place", 1, 1024, 40), ("add1", 3, 1024, 128),
+        ("in_place", 1, 1024, 24),  # all in the L2
+    ],
+)  # fmt: skip
+def test_arrays_beyond_the_l2(kernel: str, arrays: int, threads: int, size: int) -> None:
+    (row,) = (row for row in recorded("grids")["words"] if row[:3] == [kernel, threads, size])
+    n, measured = row[3:]
+    given = [np.zeros(n if k < arrays else 1, np.float32) for k in range(3)]
+    found = microseconds(words()[kernel], n // threads, threads, [*given, np.uint32(n)])
+    assert found == pytest.approx(measured, rel=0.08)
+    assert np.all(given[0] == (kernel == "in_place"))  # what is looked at beforehand leaves the arrays alone
 
 
 def noted(words: list[int]) -> GlobalMemory:
