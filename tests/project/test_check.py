@@ -191,7 +191,8 @@ def test_only_what_changed_is_judged_again(folder: Path, capsys: Said) -> None:
 
 def test_a_program_is_kept_by_what_it_reads(tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "helper.py").write_text("data = open('data.txt').read()\n")
-    (tmp_path / "program.py").write_text("import helper\nassert helper.data != 'wrong'\n")
+    program = f"import helper\nassert helper.data != 'wrong'\n# {tmp_path}: no report of an earlier run is found\n"
+    (tmp_path / "program.py").write_text(program)
     (tmp_path / "data.txt").write_text("1")
     project = tmp_path / "banksim.toml"
     project.write_text("[[programs]]\nname = 'it'\ncommand = 'program.py'\ninputs = ['named.*']\n")
