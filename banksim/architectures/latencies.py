@@ -32,6 +32,7 @@ TOGETHER = "cudaOccupancyMaxActiveClusters for clusters of 1 to 16 on one H200; 
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
 BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: h200_grids.json, h200_dram.json there"
+BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
@@ -179,6 +180,12 @@ class Figures:
     """Nanoseconds that a launch takes beyond its blocks: its start and its end,"""
     spread: Figure
     """… and how many more if all multiprocessors have a block."""
+    event: Figure
+    """Nanoseconds of a stream that an event takes behind launches;"""
+    graph: Figure
+    """… that the launch of a graph takes besides those of its kernels,"""
+    in_graph: Figure
+    """… each of which takes so many less."""
     figures: dict[str, Figure]
     """The fields of `Numbers`, and `l2_farthest`: how many cycles more than `l2` to the farthest multiprocessor."""
     together: tuple[int, ...]
@@ -238,6 +245,9 @@ H200 = Figures(
     multiprocessors=132,
     launch=Figure(1570, "measured", LAUNCHES),
     spread=Figure(200, "measured", MEMORY),
+    event=Figure(1300, "measured", BETWEEN),
+    graph=Figure(1150, "measured", BETWEEN),
+    in_graph=Figure(570, "measured", BETWEEN),
     figures={
         **measured(LINES, queue=10, pool=19),
         **measured(STREAMS, look_ahead=4, apart=2, to_pool=3, to_slot=3, queue_return=2, pool_return=13, service=2),

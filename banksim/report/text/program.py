@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from banksim.runs.programs.launches import KernelLaunches, Launches, Times
 
 NO_TIME = "elapsed_time of events was answered by nan: --timing simulates how long launches take."
-TIME = "elapsed_time of events was answered by the simulated time of the launches between them; copies take none."
+TIME = (
+    "elapsed_time of events was answered by the simulated time of launches and events between them; copies take none."
+)
 
 
 def report(program: str, launches: Launches, width: int, pictures: str = "worst", all_lines: bool = False) -> Text:

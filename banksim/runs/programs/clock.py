@@ -1,9 +1,9 @@
-"""What events tell of time: the simulated time of the launches between two of them."""
+"""What events tell of time: the simulated time of the launches between two of them, and of themselves."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,10 @@ class Clock:
         """The next reading, one launch later. None: the time of that launch is not known."""
         missing = microseconds is None
         return Clock(self.launches + 1, self.unknown + missing, self.microseconds + (microseconds or 0))
+
+    def later(self, nanoseconds: float) -> Clock:
+        """A reading that is so much later, with no launch between."""
+        return replace(self, microseconds=self.microseconds + nanoseconds / 1000)
 
     def until(self, later: Clock) -> float:
         """Milliseconds between two readings; NaN where no launch lies between them, or one whose time is not known. The

@@ -92,7 +92,7 @@ class Driver:
     """The functions of the driver, by their names in cuda.h. Results are returned, and handles are numbers."""
 
     def __init__(self, arch: str = "sm_90", clock: Callable[[], Clock] = Clock) -> None:
-        """`clock` tells the time of all launches so far."""
+        """`clock` tells the time of all launches so far, behind an event."""
         self.attributes = device.attributes(arch)
         self.memory = Allocations()
         self.handles = itertools.count(FIRST_HANDLE)
@@ -236,8 +236,8 @@ class Driver:
         pass
 
     def cuEventElapsedTime(self, start: int, end: int) -> float:
-        """Milliseconds that the launches between two events take on the GPU, if their time is simulated; the time that
-        the simulation itself takes means nothing."""
+        """Milliseconds that launches and events take on the GPU from one event to another, if their time is simulated;
+        the time that the simulation itself takes means nothing."""
         if not {start, end} <= self.recorded.keys():
             raise InputError("elapsed_time: record both events first")
         self.time_was_asked = True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
+from banksim.architectures.latencies import FIGURES, H200
 from banksim.banks.conflicts import Conflicts, merge, repeated
 from banksim.errors import BanksimError, InputError
 from banksim.machine.doubts import Doubts, all_notes, together
@@ -279,6 +280,8 @@ class Launches(Shown):
         self.met: list[KernelLaunches] = []
         self.numbers: dict[int, tuple[object, KernelLaunches]] = {}
         self.clock = Clock()
+        self.known = FIGURES.get(self.code, H200)
+        self.in_graph = False
         self.time_was_asked = False
         self.strays: dict[tuple[str, int], str] = {}
         """The first access beyond an allocation that a GPU lets pass, for each kernel and instruction."""
@@ -327,6 +330,18 @@ class Launches(Shown):
                 self.clock = self.clock.after(None)
             return taken
 
+    def mark(self) -> Clock:
+        """The reading of the clock behind an event, which takes time itself."""
+        with self.lock:
+            self.clock = self.clock.later(self.known.event.value)
+            return self.clock
+
+    def graph(self, begins: bool) -> None:
+        """Note that the launch of a graph begins or ends."""
+        with self.lock:
+            self.clock = self.clock.later(self.known.graph.value if begins else 0)
+            self.in_graph = begins
+
     def called(self, function: str) -> None:
         """Note a call of a library's function, `cuBLAS Sgemm`."""
         with self.lock:
@@ -342,6 +357,7 @@ class Launches(Shown):
                 self.numbers[id(run.kernel)] = (run.kernel, entry)
             self.numbers[id(run.kernel)][1].add(run, shape)
             self.clock = self.clock.after(microseconds_of(run))
+            self.clock = self.clock.later(-self.known.in_graph.value if self.in_graph else 0)
             self.watch(run)
 
     @property

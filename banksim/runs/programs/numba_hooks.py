@@ -87,7 +87,7 @@ class SimulatedGPU:
     def __init__(
         self, launches: Launches, options: Options, progress: LaunchProgress | None, requests: RequestsWriter | None
     ) -> None:
-        self.driver = Driver(launches.code, lambda: launches.clock)
+        self.driver = Driver(launches.code, launches.mark)
         self.launches, self.options = launches, options
         self.progress, self.requests = progress, requests
 

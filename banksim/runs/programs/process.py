@@ -134,6 +134,7 @@ class Process:
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
             "G": self.launch, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
+            "Q": self.graph,
         }  # fmt: skip
         try:
             while True:
@@ -194,11 +195,14 @@ class Process:
         return str(device.at_once(self.program.launches.code, *struct.unpack("<4Q", content))).encode()
 
     def clock(self, _: bytes) -> bytes:
-        """A reading of the clock; nothing where no time is simulated."""
+        """A reading of the clock, for an event; nothing where no time is simulated."""
         if not self.options.timing:
             return b""
-        now = self.program.launches.clock
+        now = self.program.launches.mark()
         return CLOCK.pack(now.launches, now.unknown, now.microseconds)
+
+    def graph(self, begins: bytes) -> None:
+        self.program.launches.graph(bool(begins[0]))
 
     def time(self, _: bytes) -> None:
         self.program.launches.time_was_asked = True

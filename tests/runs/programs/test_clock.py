@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from banksim.architectures.latencies import H200
 from banksim.runs.programs.clock import Clock
 from helpers.commands import out_of
 
@@ -40,6 +41,18 @@ int main() {
     cudaEventElapsedTime(&both, at[0], at[1]);
     cudaEventElapsedTime(&none, at[1], at[2]);
     printf("%.6f %.6f\\n", both, none);
+    cudaStream_t stream; cudaStreamCreate(&stream);
+    cudaGraph_t graph; cudaGraphExec_t made;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    columns<<<1, 32, 0, stream>>>(d);
+    columns<<<1, 32, 0, stream>>>(d);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiate(&made, graph, 0);
+    cudaEventRecord(at[0], stream);
+    cudaGraphLaunch(made, stream);
+    cudaEventRecord(at[1], stream);
+    cudaEventElapsedTime(&both, at[0], at[1]);
+    printf("%.6f\\n", both);
 }
 """
 PYTHON = """
@@ -84,11 +97,16 @@ def test_launches_without_a_time_between_two_readings_leave_none() -> None:
 def test_events_tell_what_the_report_does(tmp_path: Path, capfd: Said, name: str, source: str) -> None:
     program, report = tmp_path / name, tmp_path / "report.json"
     program.write_text(source)
-    both, none = map(float, out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)]).split())
+    said = out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)])
+    both, none, *of_graph = map(float, said.split())
     found: dict[str, Any] = json.loads(report.read_text())
     (kernel,) = found["kernels"]
-    assert kernel["launches"] == 2
-    assert both == pytest.approx(kernel["time"]["microseconds"] / 1000, abs=2e-6)
+    assert kernel["launches"] == 2 + 2 * len(of_graph)
+    each, event = kernel["time"]["microseconds"] / kernel["launches"], H200.event.value / 1000
+    assert both == pytest.approx((2 * each + event) / 1000, abs=2e-6)
     assert math.isnan(none)
-    assert out_of(capfd, ["run", "--output", str(report), str(program)]).split()[-2:] == ["nan", "nan"]
+    for time in of_graph:
+        less, more = H200.in_graph.value / 1000, H200.graph.value / 1000
+        assert time == pytest.approx((2 * (each - less) + more + event) / 1000, abs=2e-6)
+    assert set(out_of(capfd, ["run", "--output", str(report), str(program)]).split()) == {"nan"}
     assert "answered by nan: --timing simulates" in " ".join(report.read_text().split())

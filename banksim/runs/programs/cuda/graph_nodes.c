@@ -208,7 +208,11 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
     BEGIN();
     if (!made) return CUDA_ERROR_INVALID_VALUE;
     CUresult failed = assign_conditions((CUgraph)made);
-    return failed ? failed : submit_nodes((CUgraph)made, stream);
+    if (failed) return failed;
+    banksim_tell('Q', &(char){true}, 1);
+    failed = submit_nodes((CUgraph)made, stream);
+    banksim_tell('Q', &(char){false}, 1);
+    return failed;
 }
 
 /* What a node of these parameters does, given to the graph that this thread records. */
