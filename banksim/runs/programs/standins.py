@@ -159,11 +159,12 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
 
 
 def declarations(folder: Path, command: list[str], library: str) -> str:
-    """The prototypes of all functions that the source of a library defines for programs."""
+    """The prototypes of all functions that the source of a library defines for programs, in C or C++."""
     command = [*command, "-E", "-P", "-DBANKSIM_DECLARING"]
     text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     found = re.findall(rf"((?:\w+(?:_t|Result) |const char \*){library}\w+\([^;{{}}]+ [^;{{}}]+\)) \{{", text)
-    return "".join(f"{prototype};\n" for prototype in found)
+    begin, end = (f"#ifdef __cplusplus\n{text}\n#endif\n" for text in ('extern "C" {', "}"))
+    return "".join([begin, *(f"{prototype};\n" for prototype in found), end])
 
 
 def linked(name: str) -> str:

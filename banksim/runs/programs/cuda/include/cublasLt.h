@@ -91,11 +91,5 @@ typedef struct {
     int reserved[4];
 } cublasLtMatmulHeuristicResult_t;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_cublasLt_declared.h"
-#ifdef __cplusplus
-}
-#endif
 #endif

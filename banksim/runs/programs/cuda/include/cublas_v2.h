@@ -80,20 +80,16 @@ typedef struct cublasContext *cublasHandle_t;
 
 #include "banksim_cublas_newer.h" /* generated, like others of that name (standins.py, cublas_names.py) */
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_cublas_declared.h"
 /* Functions that are there to be called, and say that they are not provided. */
 #ifdef __cplusplus
-#define BANKSIM_MISSING(NAME) cublasStatus_t NAME(...);
+#define BANKSIM_MISSING(NAME) extern "C" cublasStatus_t NAME(...);
 #else
 #define BANKSIM_MISSING(NAME) cublasStatus_t NAME();
 #endif
 #include "banksim_cublas_missing.h"
 #undef BANKSIM_MISSING
 #ifdef __cplusplus
-}
 /* As it was called before there were types of computation. */
 static inline cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t opa, cublasOperation_t opb, int m, int n,
                                           int k, const void *alpha, const void *a, cudaDataType atype, int lda,

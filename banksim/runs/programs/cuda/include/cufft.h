@@ -56,11 +56,5 @@ typedef cuComplex cufftComplex;
 typedef cuDoubleComplex cufftDoubleComplex;
 typedef int cufftHandle;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_cufft_declared.h"
-#ifdef __cplusplus
-}
-#endif
 #endif

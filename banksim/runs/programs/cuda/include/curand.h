@@ -50,11 +50,5 @@ typedef enum curandOrdering {
 } curandOrdering_t;
 typedef struct curandGenerator_st *curandGenerator_t;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_curand_declared.h"
-#ifdef __cplusplus
-}
-#endif
 #endif

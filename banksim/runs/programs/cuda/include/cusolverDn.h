@@ -7,11 +7,5 @@
 
 typedef struct cusolverDnContext *cusolverDnHandle_t;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_cusolver_declared.h"
-#ifdef __cplusplus
-}
-#endif
 #endif

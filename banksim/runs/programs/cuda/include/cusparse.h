@@ -82,11 +82,5 @@ typedef const struct cusparseSpMatDescr *cusparseConstSpMatDescr_t;
 typedef const struct cusparseDnVecDescr *cusparseConstDnVecDescr_t;
 typedef const struct cusparseDnMatDescr *cusparseConstDnMatDescr_t;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 #include "banksim_cusparse_declared.h"
-#ifdef __cplusplus
-}
-#endif
 #endif
