@@ -149,8 +149,9 @@ class LLVMEngine(Routines):
         raise UnsupportedError(f"operand {o.text!r}")
 
     def constant_word(self, o: Operand, distance: int) -> Value:
-        place = distance + sum(part.number for part in o.parts)
-        fixed = all(part.kind == "imm" for part in o.parts)
+        parts = [part for part in o.parts if not part.is_zero]
+        place = distance + sum(part.number for part in parts)
+        fixed = all(part.kind == "imm" for part in parts)
         size = CONSTANT_BANK if o.number == 0 else len(self.kernel.banks.get(o.number, b""))
         if fixed and place + 4 <= -(-size // 16) * 16 and place % 4 == 0:
             if o.number == 0 and not written(self.kernel)[place]:

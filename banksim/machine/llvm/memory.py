@@ -20,7 +20,7 @@ from banksim.machine.codes import ADDED, ADDED_LONG, READ, WRITTEN
 from banksim.machine.llvm import far_requests, ir, shared_requests
 from banksim.machine.llvm.atomics import Sum, lane_by_lane
 from banksim.machine.llvm.buffers import Checked, beyond, find_buffer, note_use, record
-from banksim.machine.llvm.data_movement import extended, interleaved, move_in, move_out
+from banksim.machine.llvm.data_movement import are_in_one_place, extended, interleaved, move_in, move_out
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.even_requests import EvenRequest
 from banksim.machine.llvm.memory_call import COMMON, MemoryCall, Place, arguments_of, taken
@@ -156,14 +156,20 @@ class MemoryFunctions:
             with e.b.if_then(e.b.not_(e.everywhere(fits, e.b.not_(a.mask))), likely=False):
                 self.fail(a, codes.OUT_OF_CONSTANT, fits)
                 e.b.ret(ir.Constant(WORDS, None))
+            base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
+            mask = e.get(a.context, CONTEXT, "written", as_type=POINTER)
+            at = Place(base, a.address, e.b.extract_element(a.address, e.first_lane(a.mask)), interleaved=False)
+            first, one = e.b.zext(at.first, INT[64]), INT[8 * width]
+            with e.b.if_then(are_in_one_place(e, a, at)):
+                fixed = e.b.icmp_signed("==", e.b.load(e.at(mask, first), typ=one), one(-1)) if bank == 0 else INT[1](1)
+                with e.b.if_then(fixed):
+                    e.b.ret(extended(e, splat(e.b, e.b.load(e.at(base, first), typ=one)), signed))
             if bank == 0:
-                mask = e.get(a.context, CONTEXT, "written", as_type=POINTER)
                 known = e.gather(mask, a.address, e.as_bools(a.mask), 8 * width)
                 known = e.b.icmp_signed("==", known, vector([-1] * LANES, 8 * width))
                 with e.b.if_then(e.b.not_(e.everywhere(known, e.b.not_(a.mask))), likely=False):
                     self.fail(a, codes.UNKNOWN_CONSTANT, known)
                     e.b.ret(ir.Constant(WORDS, None))
-            base = e.get(a.context, CONTEXT, "constants", bank, POINTER)
             e.b.ret(extended(e, e.gather(base, a.address, e.as_bools(a.mask), 8 * width), signed))
 
         return self.e.kept(

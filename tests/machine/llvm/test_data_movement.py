@@ -57,6 +57,12 @@ extern "C" __global__ void stored(char* one, short* two, int* four, int2* eight,
         sixteen[at] = make_int4(t, t + 1, t + 2, t + 3);
     }
 }
+extern "C" __global__ void constant(int4* found, const int* index, const unsigned* masks) {
+    int t = threadIdx.x, at = blockIdx.x * 32 + t, i = index[at];
+    if (masks[blockIdx.x] >> t & 1)
+        found[at] = make_int4(table[i], ((const signed char*)(table + 384))[i],
+                              ((const unsigned short*)(table + 256))[i], ((const int2*)table)[i >> 1].y);
+}
 extern "C" __global__ void put(char* one, char* four, const int* index) {
     int t = threadIdx.x;
     *(int*)(one + index[t]) = t;
@@ -97,7 +103,7 @@ MASKS = (0xFFFFFFFF, 0x0000FFFF, 0xFFFF0000, 0x00010001, 0x80008000, 0x7FFFFFFF,
 @pytest.fixture(scope="module", name="kernels")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kernel]:
     path: Path = tmp_path_factory.mktemp("moved") / "moved.cu"
-    path.write_text(SOURCE)
+    path.write_text(f"__constant__ int table[] = {{{', '.join(map(str, NUMBERS))}}};{SOURCE}")
     return dict(banksim.load(path))
 
 
@@ -133,6 +139,14 @@ def test_every_lane_gets_its_words_of_global_and_local_memory(kernels: dict[str,
     own[block, lane, (row + 1) % 8 * 4 + 2] = 5
     sums = own[block, lane, row * 4] + own[block, lane, PLACE % 32] + own[block, lane, row * 4 + 2]
     np.testing.assert_array_equal(mine[..., 0], np.where(ACTIVE, sums, 0))
+
+
+def test_every_lane_gets_its_words_of_constant_memory(kernels: dict[str, Kernel]) -> None:
+    found = np.zeros((*PLACE.shape, 4), np.int32)
+    banksim.run(kernels["constant"], len(MASK), 32, (found, INDEX, MASK))
+    tables = NUMBERS, NUMBERS[384:].view(np.int8), NUMBERS[256:].view(np.uint16), np.repeat(NUMBERS[1::2], 2)
+    expected = np.stack([one[PLACE] for one in tables], axis=-1)
+    np.testing.assert_array_equal(found, expected * ACTIVE[..., None])
 
 
 def test_bytes_and_halves_of_every_lane(kernels: dict[str, Kernel]) -> None:
