@@ -30,6 +30,8 @@ class Follower(Bounds, Unfollowed):
         self.cache: dict[Register, tuple[Slopes, Value | None]] = {}
         self.defines: set[Register] = set()
         self.start = 0
+        self.only_signs = False
+        """Whether only the signs of what is read matter."""
         self.everywhere = inner.new("b", 1, 1, INT[1](1))
         """That a value is unknown in every lane."""
 
@@ -104,9 +106,10 @@ class Follower(Bounds, Unfollowed):
         if o.kind == "const" and any(part.kind != "imm" for part in o.parts):
             self.decided(self.address(o, False))
         plain = self.inner.raw(o, word)
-        if o.kind in ("R", "UR") and not o.is_zero:
-            return Followed(self, plain, *self.beside((o.kind, o.number + word)))
-        return Followed(self, plain)
+        if o.kind not in ("R", "UR") or o.is_zero:
+            return Followed(self, plain)
+        v = Followed(self, plain, *self.beside((o.kind, o.number + word)))
+        return self.where(self.signed(v) < 0, self.const(0xFFFFFFFF), self.const(0)) if self.only_signs else v
 
     def read_predicate(self, kind: str, number: int) -> Followed:
         plain = self.inner.read_predicate(kind, number)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from banksim.classes.footprint import THREAD, Footprint, Guard, Source, footprint
+from banksim.classes.footprint import THREAD, Dependences, Footprint, Guard, Source, footprint
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL, ENDS
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
@@ -22,6 +22,8 @@ from banksim.machine.supported import Naming
 OF_THREADS = frozenset({"R", "P"})
 """The files whose registers every thread has for itself."""
 OF_WARPS = frozenset({"UR", "UP"})
+REGISTERS = frozenset({"R", "UR"})
+LOGIC = frozenset({"LOP3", "ULOP3"})
 PARTING = frozenset({"BSYNC", "BREAK", "ENDCOLLECTIVE"})
 """Instructions that let some threads of a group go on without the others, whatever they read."""
 Prints = Mapping[int, Footprint]
@@ -40,12 +42,13 @@ class Reach:
 class Needed:
     """`instructions`: pcs. `changing`: registers whose content may differ from block to block in a way that is
     followed; `data`: those that may depend on memory or a clock. `origins`: for each instruction whose request, guard
-    or branch may depend on data, one that reads it."""
+    or branch may depend on data, one that reads it. `signs`: logic of whose results only the signs are read."""
 
     instructions: frozenset[int]
     changing: Reach
     data: Reach
     origins: Mapping[int, int]
+    signs: frozenset[int]
 
 
 @lru_cache(maxsize=256)
@@ -57,13 +60,14 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = F
     if placed:
         prints = placed_too(prints)
     followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
-    chosen, _ = backwards(blocks, prints, followed)
+    chosen, living = backwards(blocks, prints, followed)
     chosen |= {pc for pc, one in prints.items() if always(kernel.instructions[pc // BYTES]) or (placed and one.reaches)}
     data, decided = forwards(blocks, prints, chosen, of_data, followed)
     changing, _ = forwards(
         blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None, followed
     )
-    return Needed(frozenset(chosen), changing, data, decided)
+    signs = of_signs(kernel, blocks, prints, living, followed) & chosen
+    return Needed(frozenset(chosen), changing, data, decided, signs)
 
 
 def heeds_data(kernel: Kernel) -> bool:
@@ -74,7 +78,8 @@ def heeds_data(kernel: Kernel) -> bool:
     except UnsupportedError:  # it is not known on what they depend
         return True
     followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
-    return any(of_data(source) is not None for source, _ in backwards(blocks, prints, followed)[1])
+    living = backwards(blocks, prints, followed)[1]
+    return any(of_data(source) is not None for reads in living.values() for source, _ in reads)
 
 
 def placed_too(prints: Prints) -> dict[int, Footprint]:
@@ -123,9 +128,11 @@ Read = tuple[Source, Guard | None]
 """A source that is read later: by threads for which a predicate, as it is now, holds, or by any."""
 
 
-def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[str]) -> tuple[set[int], set[Read]]:
-    """The instructions whose results control flow, guards or requests need, and all that is read for these at the
-    start of blocks of instructions. Registers of the files `followed` are written by nobody in between."""
+def backwards(
+    blocks: Mapping[int, Block], prints: Prints, followed: frozenset[str]
+) -> tuple[set[int], Mapping[int, set[Read]]]:
+    """The instructions whose results control flow, guards or requests need, and what is read for these from the start
+    of each block of instructions on. Registers of the files `followed` are written by nobody in between."""
     chosen: set[int] = set()
     living: dict[int, set[Read]] = {start: set() for start in blocks}
     everywhere: set[Read] = set()
@@ -143,7 +150,7 @@ def backwards(blocks: Mapping[int, Block], prints: Prints, followed: frozenset[s
                 living[block.start] |= live
                 everywhere |= shared
                 changed = True
-    return chosen, set().union(*living.values())
+    return chosen, living
 
 
 def before(live: set[Read], one: Footprint, followed: frozenset[str] = OF_THREADS) -> bool:
@@ -167,6 +174,43 @@ def before(live: set[Read], one: Footprint, followed: frozenset[str] = OF_THREAD
         alone = source[0] in OF_THREADS and source != predicate
         live.add((source, guard if alone else None))
     return bool(hits)
+
+
+def of_signs(
+    kernel: Kernel,
+    blocks: Mapping[int, Block],
+    prints: Prints,
+    living: Mapping[int, set[Read]],
+    followed: frozenset[str],
+) -> frozenset[int]:
+    """The logic of whose results only the signs are read: as of divisions of signed numbers, and of tests whether any
+    of several is negative."""
+    found = set()
+    for block in blocks.values():
+        live = set[Read]().union(*(living[start] for start in (*block.successors, *block.common)))
+        whole = set(live)  # those of which more than the sign is read
+        for pc in range(block.end - BYTES, block.start - BYTES, -BYTES):
+            one, i = prints[pc], kernel.instructions[pc // BYTES]
+            if i.name in LOGIC and i.operands[0].kind in followed & REGISTERS and not before(set(whole), one, followed):
+                found.add(pc)
+            if pc in found or reads_sign(i):
+                rest = {to: Dependences(s for s in of if s[0] not in REGISTERS) for to, of in one.writes.items()}
+                before(whole, replace(one, writes=rest), followed)
+            else:
+                whole |= {read for read in live if read[0] in one.writes}
+                before(whole, one, followed)
+            before(live, one, followed)
+    return frozenset(found)
+
+
+def reads_sign(i: Instruction) -> bool:
+    """Whether an instruction compares a register so that only its sign decides."""
+    if i.name not in ("ISETP", "UISETP") or i.modifiers & {"U32", "S64", "U64", "EX"}:
+        return False
+    compared, limit = i.operands[2:4]
+    below = -1 if i.modifiers & {"GT", "LE"} else 0
+    is_limit = limit.number == below & 0xFFFFFFFF if limit.kind == "imm" else limit.is_zero and not below
+    return is_limit and not compared.negative and bool(i.modifiers & {"LT", "GE", "GT", "LE"})
 
 
 def forwards(

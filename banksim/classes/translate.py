@@ -21,7 +21,7 @@ class ClassTranslator(Translator):
 
     def __init__(self, kernel: Kernel, chosen: Needed, axes: tuple[int, ...], period: int, placed: bool) -> None:
         super().__init__(kernel, traced=False, stepwise=False, watched=False, clustered=False)
-        self.chosen = chosen.instructions
+        self.chosen, self.signs = chosen.instructions, chosen.signs
         self.reach = chosen
         self.follower = MemoryFollower(self.x, chosen, axes, period, placed)
         self.out.spare = self.follower.spare
@@ -63,7 +63,9 @@ class ClassTranslator(Translator):
                 if o.kind in ("R", "P") and not o.is_zero:
                     self.follower.assign((o.kind, o.number), self.follower.const(0))
         elif i.pc in self.chosen:
+            self.follower.only_signs = i.pc in self.signs
             OPERATIONS[i.name].function(self.follower, i)
+            self.follower.only_signs = False
 
     def finish(self, block: Block) -> None:
         """Keep what was found, before control flow ends the block of instructions."""

@@ -75,6 +75,15 @@ BODIES = {
     "recursion": "s[folded(tid, bx & 3) & 511] = 1; if (folded(bx, 2) & 1) s[tid] = 1;",
     "short_division": "unsigned short d = blockDim.x; s[tid / (unsigned short)(d / 2) * bx & 511] = 1;",
     "far_wrap": "if ((bx * 32 + tid) % 4096 != 7) s[tid * 2] = 1;",
+    "any_sign": """int x = (int)bx * 8 + tid % 8 - 3, y = (int)by * 8 + tid / 8 - 2; if ((x | y) < 0) s[tid * 2] = 1;
+        if ((x | y | (int)(n - x) | (int)(n / 9 - y)) >= 0) s[tid * 4] = 1;""",
+    "signs_of_logic": """int x = (int)bx * 7 - tid, y = (int)by * 5 - 20, v = x ^ y, w = x & ~y; if (v < 0) s[tid] = 1;
+        if (v > 0) s[tid * 2] = 1; if ((w ^ -(int)bx) > -1) s[tid * 8] = 1; s[(v + w) & 511] = 1;
+        if (w < 0) s[tid * 4] = 1;""",
+    "signed_quotients": """int i = (int)bx * 8 + tid - 9, w = n % 31 + 3, h = n % 7 + 2;
+        s[(i / w * 32 + i % w) & 511] = 1; s[(i / w % h * tid) & 511] = 1; s[(i / w / h * tid) & 511] = 1;""",
+    "guards_of_what_nobody_needs": """unsigned a[8]; for (int k = 0; k < 8; ++k) a[k] = k * n; a[2] = bx; a[5] = by;
+        out[tid + 64] = a[tid & 7];""",
     "sign": "int i = (int)bx - (int)by; s[(tid * (i >> 1 & 3)) & 511] = 1; if (abs(i) < 3) s[tid * 2] = 1;",
 }
 """What threads do with `s`, an array of 512 words."""
@@ -120,7 +129,7 @@ def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name
 def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
     """A grid of millions of blocks takes no longer: its blocks are not executed one by one."""
     classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
-               "stride_by_block": 4, "wrap_at_end": 64, "factor_that_stays": 8,
+               "stride_by_block": 4, "wrap_at_end": 64, "any_sign": 12, "factor_that_stays": 8,
                "division": 60, "minimum": 54, "switch": 5, "far_wrap": 128}  # fmt: skip
     nothing = banksim.absent(1 << 34, np.uint32)
     for name, count in classes.items():
