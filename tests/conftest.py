@@ -117,12 +117,10 @@ def by_nvrtc() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def by_nvcc_for_cpp_14() -> Iterator[None]:
+@pytest.fixture
+def by_nvcc_for_cpp_14(monkeypatch: pytest.MonkeyPatch) -> None:
     """nvcc compiles programs a fifth faster for C++14, whose standard library has shorter headers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NVCC_PREPEND_FLAGS", "-std=c++14")
-        yield
+    monkeypatch.setenv("NVCC_PREPEND_FLAGS", "-std=c++14")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -208,6 +208,7 @@ __device__ int twice(int x) { printf("argument %d\\n", x); return 2 * x; }
 """Each file has its own texts, of one name ($str)."""
 
 
+@pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 def test_several_files_with_calls_between_them(tmp_path: Path, capfd: Said) -> None:
     (tmp_path / "main.cu").write_text(MAIN)
     (tmp_path / "part.cu").write_text(CALLED)
@@ -244,6 +245,7 @@ void NAME##_part(int n) {
 """
 
 
+@pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None:
     """Several modules in a program, of per-thread default streams and threads of OpenMP at that."""
     for name, start in (("one", "100"), ("two", "200")):
@@ -260,6 +262,7 @@ def test_each_file_has_variables_of_its_own(tmp_path: Path, capfd: Said) -> None
     assert capfd.readouterr() == ("102\n220\n104\n", "")
 
 
+@pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
     """In any order; a file that does not follow them is an argument."""
     (tmp_path / "main.cpp").write_text(
@@ -375,6 +378,7 @@ def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
     assert 'wrong.cu(1): error: identifier "missing" is undefined' in capfd.readouterr().err
 
 
+@pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 def test_sources_without_a_main_are_no_program(tmp_path: Path, capfd: Said) -> None:
     source = written_to(tmp_path / "one.cu", "__global__ void k(int *out) { out[0] = 1; }")
     assert run(str(source)) == 2
