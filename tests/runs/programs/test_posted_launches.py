@@ -13,10 +13,7 @@ from banksim.runs.programs import executable, process, repeats, unseen
 from banksim.runs.programs.process import Process
 from helpers.commands import reported
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
-    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 SOURCE = """\
 #include <cstdio>
 #include <cstdlib>
@@ -116,7 +113,7 @@ Run = Callable[..., tuple[str, int, int]]
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("posted")
     (folder / "program.cu").write_text(SOURCE)
-    return executable.command([str(folder / "program.cu")], "sm_90", "")[0]
+    return executable.command([str(folder / "program.cu")], "sm_90", "-std=c++14")[0]
 
 
 @pytest.fixture(name="run")

@@ -14,10 +14,7 @@ from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
-    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 RANDOM, THREADS, LOOP, ALLOCATED, PRINTED, CLOCKS, BEYOND, HEAP, RESET, VARIABLES, HEAP_READ, CONSTANTS, PINNED = range(
     13
 )
@@ -160,7 +157,7 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module", name="program")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("repeats")
-    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "")[0]
+    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "-std=c++14")[0]
 
 
 Outcome = tuple[int, int, str, dict[str, object]]

@@ -15,10 +15,7 @@ from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
-    pytest.mark.usefixtures("by_nvcc_for_cpp_14"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
 CASES = (
     "nothing", "copy", "freed", "freed_and_read", "reset", "fill", "overwritten", "symbol", "data", "bounds", "pinned",
     "variable", "aside", "misaligned", "together", "twice", "unmapped", "async", "partly", "odd", "managed", "again",
@@ -213,7 +210,7 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module", name="program")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("unseen")
-    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "-lcublas")[0]
+    return executable.command([str(written_to(folder / "program.cu", SOURCE))], "sm_90", "-std=c++14 -lcublas")[0]
 
 
 @pytest.fixture(name="outcome")
