@@ -8,7 +8,7 @@ import pytest
 
 from helpers.commands import reported
 from helpers.fixtures import Patch, Said
-from helpers.places import PROGRAMS
+from helpers.places import DATA, PROGRAMS
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
@@ -65,6 +65,14 @@ def test_rarer_calls_answer_as_an_h200_did(tmp_path: Path, capfd: Said) -> None:
     status, _ = reported(tmp_path, "--nvcc=-lcuda", PROGRAMS / "cuda" / "rarer_calls.cu")
     refused = "banksim: a stream that waits for a value which is not there yet: not provided: "
     assert (status, capfd.readouterr()) == (2, ("done\n", f"{refused}it returned cudaErrorNotSupported\n"))
+
+
+def test_memory_answers_as_an_h200s_did(tmp_path: Path, capfd: Said) -> None:
+    """At last a kernel reads memory of malloc, which that GPU's machine does not let it."""
+    status, _ = reported(tmp_path, PROGRAMS / "cuda" / "memory_queries.cu")
+    said = capfd.readouterr()
+    assert (status, said.out) == (2, (DATA / "programs" / "memory_queries.txt").read_text())
+    assert re.fullmatch(r"banksim: put: global load of 4 bytes at 0x\w+, which lies in no buffer, .*\n", said.err)
 
 
 @pytest.mark.parametrize("pool", ["0", "1"])

@@ -75,9 +75,12 @@ struct memory { /* one allocation */
     CUmemoryPool pool; /* that it is of, or NULL */
     bool hidden; /* from the device, by its pool */
     bool of_graph; /* a node of a graph allocates it: it stays, also when it is freed */
+    bool taken;    /* such a graph was launched, and it is not freed */
+    unsigned born; /* how often the slot was allocated */
 };
 void banksim_forget_memory(void);
 CUresult banksim_allocate(size_t size, enum kind kind, unsigned flags, CUdeviceptr *start);
+size_t banksim_taken(void); /* bytes of graphs' memory that are `taken` */
 struct memory *banksim_find(CUdeviceptr address); /* the live allocation that holds a byte, or NULL */
 unsigned banksim_number(const struct memory *memory);
 unsigned banksim_ordinal(const struct memory *memory); /* the number of an allocation in messages */

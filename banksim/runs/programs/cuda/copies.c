@@ -161,6 +161,48 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     return failed;
 }
 
+/* Boxes in a batch. Lengths count elements of the array that is copied to or from; else bytes. */
+static CUmemorytype type_of(const CUmemcpy3DOperand *side) {
+    return side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+}
+static bool side_fits(const CUmemcpy3DOperand *side, const CUextent3D *extent) {
+    if (side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) return side->op.array.array;
+    size_t row = side->op.ptr.rowLength, rows = side->op.ptr.layerHeight;
+    return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER && side->op.ptr.ptr && (!row || row >= extent->width) &&
+           (!rows || rows >= extent->height);
+}
+#define SIDE(NAME, FROM)                                                                          \
+    c.NAME##MemoryType = type_of(FROM);                                                           \
+    if (c.NAME##MemoryType == CU_MEMORYTYPE_ARRAY) {                                              \
+        c.NAME##Array = (FROM)->op.array.array;                                                   \
+        c.NAME##XInBytes = (FROM)->op.array.offset.x * unit;                                      \
+        c.NAME##Y = (FROM)->op.array.offset.y, c.NAME##Z = (FROM)->op.array.offset.z;             \
+    } else {                                                                                      \
+        c.NAME##Host = (void *)(FROM)->op.ptr.ptr;                                                \
+        c.NAME##Pitch = ((FROM)->op.ptr.rowLength ? (FROM)->op.ptr.rowLength : o->extent.width) * unit; \
+        c.NAME##Height = (FROM)->op.ptr.layerHeight ? (FROM)->op.ptr.layerHeight : o->extent.height; \
+    }
+CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *all, unsigned long long flags, CUstream stream) {
+    BEGIN();
+    if (!count || !all || flags || !stream || stream == CU_STREAM_LEGACY) return CUDA_ERROR_INVALID_VALUE;
+    CUresult failed = CUDA_SUCCESS;
+    for (const CUDA_MEMCPY3D_BATCH_OP *o = all; o < all + count; o++)
+        if (!o->extent.width || !o->extent.height || !o->extent.depth || !side_fits(&o->src, &o->extent) ||
+            !side_fits(&o->dst, &o->extent) || o->srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_INVALID ||
+            o->srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY)
+            return CUDA_ERROR_INVALID_VALUE;
+    for (const CUDA_MEMCPY3D_BATCH_OP *o = all; o < all + count && !failed; o++) {
+        size_t unit = 1;
+        if (type_of(&o->src) == CU_MEMORYTYPE_ARRAY) unit = o->src.op.array.array->element;
+        if (type_of(&o->dst) == CU_MEMORYTYPE_ARRAY) unit = o->dst.op.array.array->element;
+        CUDA_MEMCPY3D c = {.WidthInBytes = o->extent.width * unit, .Height = o->extent.height, .Depth = o->extent.depth};
+        SIDE(src, &o->src)
+        SIDE(dst, &o->dst)
+        failed = cuMemcpy3DAsync(&c, stream);
+    }
+    return failed;
+}
+
 /* ---- fills */
 struct fill { /* `height` rows, `pitch` bytes apart, of `width` values; `bytes`: of a value */
     CUdeviceptr to;

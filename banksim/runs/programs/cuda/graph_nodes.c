@@ -18,12 +18,11 @@ static CUresult submit_nodes(CUgraph graph, CUstream stream) {
 /* ---- nodes by hand */
 CUresult banksim_replaced(CUresult failed, CUgraphNode node) {
     CUgraph made = banksim_end_record();
-    if (!failed && !node) failed = CUDA_ERROR_INVALID_VALUE;
+    if (!failed && (!node || (made->first && made->first->perform != node->perform))) failed = CUDA_ERROR_INVALID_VALUE;
     if (!failed && made->first) {
-        if (node->perform == banksim_perform_launch && made->first->perform == banksim_perform_launch)
+        if (node->perform == banksim_perform_launch)
             banksim_keep_attributes(made->first->arguments, node->arguments);
         free(node->arguments);
-        node->perform = made->first->perform;
         node->size = made->first->size;
         node->arguments = banksim_resized(NULL, node->size + 1);
         memcpy(node->arguments, made->first->arguments, node->size);
@@ -209,6 +208,10 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream) {
     if (!made) return CUDA_ERROR_INVALID_VALUE;
     CUresult failed = assign_conditions((CUgraph)made);
     if (failed) return failed;
+    bool frees = ((CUgraph)made)->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    for (CUgraphNode node = ((CUgraph)made)->first; frees && node; node = node->next)
+        if (node->perform == banksim_perform_allocation)
+            banksim_perform_release(&((CUDA_MEM_ALLOC_NODE_PARAMS *)node->arguments)->dptr);
     banksim_tell('Q', &(char){true}, 1);
     failed = submit_nodes((CUgraph)made, stream);
     banksim_tell('Q', &(char){false}, 1);

@@ -193,8 +193,9 @@ CUresult banksim_take(size_t size, enum kind kind, unsigned flags, struct memory
         memory->flags = flags;
         memory->host = NULL;
         memory->pool = NULL;
-        memory->hidden = false;
+        memory->hidden = memory->taken = false;
         memory->live = true;
+        memory->born++;
     }
     pthread_mutex_unlock(&lock);
     *taken = memory;
@@ -334,6 +335,12 @@ static bool keep(struct memory *memory) {
     return stays;
 }
 
+size_t banksim_taken(void) {
+    size_t bytes = 0;
+    for (unsigned n = BANKSIM_FIRST_SLOT; n < BANKSIM_SLOTS; n++) bytes += slots[n].taken ? slots[n].size : 0;
+    return bytes;
+}
+
 static void leave_pool(struct memory *memory) {
     CUmemoryPool pool = memory->pool;
     memory->pool = NULL;
@@ -348,6 +355,7 @@ CUresult banksim_release(CUdeviceptr start, bool of_host) {
     if (!memory || memory->start != start || memory->host || (memory->kind == PINNED) != of_host)
         return CUDA_ERROR_INVALID_VALUE;
     leave_pool(memory);
+    memory->taken = false;
     if (!memory->of_graph && !keep(memory)) banksim_let_go(memory);
     return CUDA_SUCCESS;
 }

@@ -21,7 +21,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute which, CUdevicep
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)value = found->kind == PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = seen; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = found->hidden ? 0 : seen; break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (found->kind == DEVICE) return CUDA_ERROR_INVALID_VALUE;
         *(void **)value = (void *)address;
@@ -41,12 +41,4 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
     for (unsigned n = 0; n < count; n++)
         if (cuPointerGetAttribute(values[n], which[n], address)) memset(values[n], 0, sizeof(int));
     return CUDA_SUCCESS;
-}
-CUresult cuMemPrefetchAsync(CUdeviceptr start, size_t size, CUmemLocation to, unsigned flags, CUstream stream) {
-    BEGIN();
-    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-CUresult cuMemAdvise(CUdeviceptr start, size_t size, CUmem_advise advice, CUmemLocation at) {
-    BEGIN();
-    return banksim_find(start) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -33,9 +33,48 @@ static void use(CUmemoryPool pool, size_t size) {
     if (pool->reserved > pool->reserved_high) pool->reserved_high = pool->reserved;
 }
 
-/* Memory that a graph allocates is there as soon as its node is made, and stays: the nodes do nothing. */
-CUresult banksim_perform_allocation(void *arguments) { return CUDA_SUCCESS; }
-CUresult banksim_perform_release(void *arguments) { return CUDA_SUCCESS; }
+/* Memory that a graph allocates is there as soon as its node is made, and stays: the nodes only count it. As one H200
+   answered, what graphs were given is theirs until it is trimmed, and counts as used until then. */
+static struct {
+    cuuint64_t reserved, high[2];
+} of_graphs;
+static void reserve_for_graphs(cuuint64_t least) {
+    cuuint64_t taken = banksim_taken();
+    of_graphs.reserved = ((least > taken ? least : taken) + RESERVED_BYTES - 1) / RESERVED_BYTES * RESERVED_BYTES;
+    for (int n = 0; n < 2; n++)
+        if (of_graphs.high[n] < of_graphs.reserved) of_graphs.high[n] = of_graphs.reserved;
+}
+CUresult banksim_perform_allocation(void *arguments) {
+    struct memory *memory = banksim_find(((CUDA_MEM_ALLOC_NODE_PARAMS *)arguments)->dptr);
+    if (!memory || memory->taken) return CUDA_ERROR_INVALID_VALUE;
+    memory->taken = true;
+    reserve_for_graphs(of_graphs.reserved);
+    return CUDA_SUCCESS;
+}
+CUresult banksim_perform_release(void *arguments) {
+    struct memory *memory = banksim_find(*(CUdeviceptr *)arguments);
+    if (memory) memory->taken = false;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGraphMemTrim(CUdevice device) {
+    BEGIN();
+    if (device) return CUDA_ERROR_INVALID_DEVICE;
+    reserve_for_graphs(0);
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value) {
+    BEGIN();
+    if (device) return CUDA_ERROR_INVALID_DEVICE;
+    if (!value || (unsigned)which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
+    GIVE((cuuint64_t *)value, which & 1 ? of_graphs.high[which / 2] : of_graphs.reserved);
+}
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which, void *value) {
+    BEGIN();
+    if (device) return CUDA_ERROR_INVALID_DEVICE;
+    bool high = which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+    if (!value || !high || *(cuuint64_t *)value) return CUDA_ERROR_INVALID_VALUE;
+    GIVE(&of_graphs.high[which / 2], of_graphs.reserved);
+}
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *start, size_t size, CUmemoryPool pool, CUstream stream) {
     BEGIN();
     CUstreamCaptureStatus status;

@@ -117,12 +117,13 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent 
 }
 
 /* ---- hints, and what a pointer is */
+#define LOCATION(l) (CUmemLocation){(CUmemLocationType)(l).type, (l).id}
 cudaError_t cudaMemPrefetchAsync(const void *start, size_t size, struct cudaMemLocation to, unsigned flags,
                                  cudaStream_t stream) {
-    DRIVER(cuMemPrefetchAsync(AT(start), size, (CUmemLocation){0}, flags, stream));
+    DRIVER(cuMemPrefetchAsync(AT(start), size, LOCATION(to), flags, stream));
 }
 cudaError_t cudaMemAdvise(const void *start, size_t size, enum cudaMemoryAdvise advice, struct cudaMemLocation at) {
-    DRIVER(cuMemAdvise(AT(start), size, (CUmem_advise)advice, (CUmemLocation){0}));
+    DRIVER(cuMemAdvise(AT(start), size, (CUmem_advise)advice, LOCATION(at)));
 }
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
     BEGIN();

@@ -37,6 +37,16 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, e
     return (struct cudaChannelFormatDesc){x, y, z, w, kind};
 }
 
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *most, const struct cudaChannelFormatDesc *as, int device) {
+    CUarray_format format;
+    unsigned channels;
+    if (!most || !as) return banksim_done(cudaErrorInvalidValue);
+    int failed = device ? cudaErrorInvalidDevice : format_of(as, &format, &channels);
+    size_t bytes = (as->x + as->y + as->z + as->w) / 8;
+    if (!failed) *most = bytes > 4 ? (1ull << 32) / bytes : 1ull << 30; /* one H200's, of 1 and of 16 bytes */
+    return banksim_done(failed);
+}
+
 /* ---- arrays */
 static cudaError_t make(CUarray *array, const struct cudaChannelFormatDesc *as, struct cudaExtent extent,
                         unsigned flags, unsigned levels) {
