@@ -88,8 +88,30 @@ declare <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32>, <16 x i32>, <16
 }}"""
 
 
+def loaded_half(at_once: bool) -> str:
+    """The function that loads one of 16 words for each lane of half a warp; `at_once`: as `chosen_lanes`."""
+    head = "define internal <16 x i32> @loaded_half(ptr %p, <16 x i32> %order) alwaysinline"
+    if not at_once:
+        return f"""
+declare <16 x i32> @llvm.masked.gather.v16i32.v16p0(<16 x ptr>, i32, <16 x i1>, <16 x i32>)
+{head} {{
+  %w = getelementptr i32, ptr %p, <16 x i32> %order
+  %r = call <16 x i32> @llvm.masked.gather.v16i32.v16p0(
+    <16 x ptr> %w, i32 4, <16 x i1> <{", ".join(["i1 true"] * (LANES // 2))}>, <16 x i32> zeroinitializer)
+  ret <16 x i32> %r
+}}"""
+    return f"""
+declare <16 x i32> @llvm.x86.avx512.permvar.si.512(<16 x i32>, <16 x i32>)
+{head} {{
+  %v = load <16 x i32>, ptr %p, align 4
+  %r = call <16 x i32> @llvm.x86.avx512.permvar.si.512(<16 x i32> %v, <16 x i32> %order)
+  ret <16 x i32> %r
+}}"""
+
+
 MOVES = vector_moves("i8", 1) | vector_moves("i16", 2) | vector_moves("i32", 4)
-MOVES["chosen"] = chosen_lanes(at_once="+avx512f" in host_features().split(","))
+AVX512 = "+avx512f" in host_features().split(",")
+MOVES |= {"chosen": chosen_lanes(AVX512), "loaded_half": loaded_half(AVX512)}
 
 
 BUILT: dict[Hashable, ir.Module] = {}
@@ -191,6 +213,10 @@ class Emitter:
     def chosen(self, v: ir.Value, lanes: ir.Value) -> ir.Value:
         """In each lane the word of `v` in the lane of that number, from 0 to 31."""
         return self.call("chosen", WORDS, v, lanes)
+
+    def loaded_half(self, start: ir.Value, order: ir.Value) -> ir.Value:
+        """For each lane of half a warp the word of that number, from 0 to 15, behind a place; all 16 can be read."""
+        return self.call("loaded_half", order.type, start, order)
 
     def looked_up(self, name: str, numbers: Sequence[int], places: ir.Value) -> ir.Value:
         """In each lane one of up to 128 numbers, which do not change."""

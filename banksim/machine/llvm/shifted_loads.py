@@ -15,7 +15,7 @@ from banksim.machine.llvm.data_movement import HALF, joined
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.memory import MemoryFunctions
 from banksim.machine.llvm.memory_call import arguments_of
-from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, Value, splat
+from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.state import CONTEXT, MEMO
 
 Terms = tuple[tuple[str, int], ...]
@@ -27,12 +27,12 @@ Called = Callable[[ir.Function, Sequence[ir.Value], int], tuple[Value, ...]]
 class Places(NamedTuple):
     """Where a load is that others are shifted against: its first address, where each half of its lanes begins, and at
     how many first addresses, from the first of shared memory on, all lanes are within it (none: each looks itself);
-    whether the lanes of a half are in one place, for each of them."""
+    which word behind its half's beginning each lane of a half loads, where it loads one."""
 
     first: ir.Value
     room: ir.Value
     halves: tuple[ir.Value, ir.Value]
-    together: ir.Value
+    order: ir.Value
 
 
 @dataclass
@@ -63,7 +63,7 @@ class ShiftedLoads:
             return called(self.memory.load("shared", width, False), arguments, width)
         if known.places is None:
             known.places = self.places(known)
-        first, room, halves, together = known.places
+        first, room, halves, order = known.places
         e, b, by = self.e, self.e.b, distance - known.distance
         at_once, apart, loaded = (b.append_basic_block(name) for name in ("at_once", "apart", "loaded"))
         place = b.add(first, INT[32](by - self.memory.shared_start & 0xFFFFFFFF))
@@ -71,7 +71,7 @@ class ShiftedLoads:
         b.position_at_end(at_once)
         e.increase(e.field(arguments[2], MEMO, "hits"), INT[64](1))
         starts = [e.at(half, by) for half in halves]
-        one = [joined(b, [self.half(start, together, width, word) for start in starts]) for word in range(width // 4)]
+        one = [joined(b, [self.half(start, order, width, word) for start in starts]) for word in range(width // 4)]
         b.branch(loaded)
         b.position_at_end(apart)
         seldom = [*arguments[:-1], known.arguments[-1], INT[32](by & 0xFFFFFFFF)]
@@ -109,13 +109,12 @@ class ShiftedLoads:
         room = b.select(again, e.get(memo, MEMO, "room"), INT[32](0))
         first = b.extract_element(known.arguments[-1], INT[32](0))
         one = e.at(e.get(context, CONTEXT, "shared", as_type=POINTER), b.zext(first, INT[64]))
-        together = splat(b, e.empty(e.get(memo, MEMO, "relative", 1)), HALF)
-        return Places(first, room, (one, e.at(one, b.zext(e.get(memo, MEMO, "second"), INT[64]))), together)
+        together = e.empty(e.get(memo, MEMO, "relative", 1))
+        order = b.select(together, vector([0] * HALF), vector(range(HALF)))
+        return Places(first, room, (one, e.at(one, b.zext(e.get(memo, MEMO, "second"), INT[64]))), order)
 
-    def half(self, start: ir.Value, together: ir.Value, width: int, word: int) -> ir.Value:
+    def half(self, start: ir.Value, order: ir.Value, width: int, word: int) -> ir.Value:
         """What half of the lanes load: in one place, or neighbours."""
-        b = self.e.b
-        one = splat(b, b.load(self.e.at(start, 4 * word), typ=INT[32]), HALF)
-        if not shared_requests.FURTHEST[width]:
-            return one
-        return b.select(together, one, b.load(start, typ=ir.VectorType(INT[32], HALF), align=4))
+        if shared_requests.FURTHEST[width]:
+            return self.e.loaded_half(start, order)
+        return splat(self.e.b, self.e.b.load(self.e.at(start, 4 * word), typ=INT[32]), HALF)

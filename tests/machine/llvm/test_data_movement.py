@@ -9,9 +9,9 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from banksim.kernels.kernel import Kernel
-from banksim.machine.llvm.emit import chosen_lanes
+from banksim.machine.llvm.emit import AVX512, chosen_lanes, loaded_half
 from banksim.system import llvm_compiler
-from banksim.system.native_code import WELL, host_features, linked
+from banksim.system.native_code import WELL, linked
 
 SOURCE = """
 extern "C" __global__ void moved(int* from_shared, int* from_global, int4* wide, const int* words, const int* index,
@@ -220,12 +220,16 @@ def test_of_lanes_that_store_to_one_place_one_wins_and_each_must_be_aligned(
         banksim.run(kernels["put"], 1, 32, (one, four, index), engine=engine)
 
 
-AVX512 = pytest.mark.skipif("+avx512f" not in host_features().split(","), reason="needs AVX-512")
-
-
-@pytest.mark.parametrize("at_once", [pytest.param(True, marks=AVX512), False])
+@pytest.mark.parametrize("at_once", [pytest.param(True, marks=pytest.mark.skipif(not AVX512, reason="AVX-512")), False])
 def test_lanes_are_chosen_with_and_without_avx512(at_once: bool) -> None:
     text = f"""{chosen_lanes(at_once)}
+{loaded_half(at_once)}
+define void @half(ptr %v, ptr %lanes) {{
+  %l = load <16 x i32>, ptr %lanes, align 4
+  %r = call <16 x i32> @loaded_half(ptr %v, <16 x i32> %l)
+  store <16 x i32> %r, ptr %v, align 4
+  ret void
+}}
 define void @f(ptr %v, ptr %lanes) {{
   %w = load <32 x i32>, ptr %v, align 4
   %l = load <32 x i32>, ptr %lanes, align 4
@@ -239,4 +243,10 @@ define void @f(ptr %v, ptr %lanes) {{
     expected = words[lanes % 32]
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address("f"))
     call(words.ctypes.data, lanes.ctypes.data)
+    assert (words == expected).all()
+    lanes %= 16
+    expected[:16] = words[lanes[:16]]
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address("half"))(
+        words.ctypes.data, lanes.ctypes.data
+    )
     assert (words == expected).all()
