@@ -20,7 +20,7 @@ pytestmark = [
     ("program", "said"),
     [
         ("clusters.cu", ""),
-        ("compiled_at_run_time.cu", "0 0 62\n"),
+        ("compiled_at_run_time.cpp", "0 0 62\n"),
         ("conditional_graphs.cu", "304 turns\n304 turns\ndone\n"),  # a condition's default is assigned once a launch
         ("graphs.cu", "done\n"),
         ("queries.cu", "done\n"),

@@ -222,7 +222,7 @@ def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) 
 @pytest.mark.parametrize("program", ["lt_products", "solver", "sparse"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
-    status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cu")
+    status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cpp")
     said = capfd.readouterr()
     assert (status, said.err) == (0, "")
     assert said.out == (DATA / "programs" / f"{program}.txt").read_text()
