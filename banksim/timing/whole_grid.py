@@ -79,7 +79,8 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
-    each = cycles.total / min(timed, held) if cycles.each is None else cycles.each
+    share = cycles.total / (min(timed, held) * -(-timed // held))
+    each = share if cycles.each is None else cycles.each
     beyond = cycles.resources["L2 cache"] / timed
     executed = cycles.total + max(count - timed, 0) * max(each, beyond)
     taken = max(cycles.total, cycles.work * executed) + cycles.left

@@ -15,6 +15,7 @@ from banksim.kernels.kernel import Kernel
 from banksim.system.apart import apart
 from banksim.timing import multiprocessor
 from banksim.timing.issue_table import code_table
+from banksim.timing.whole_grid import whole
 from helpers.hostile import guarded
 from helpers.known_sources import kept, list_ahead
 from helpers.processes import until
@@ -174,6 +175,20 @@ def test_where_fewer_blocks_are_timed_than_fit_their_places_stay_empty() -> None
     kernel = compiled(PAUSE)
     several = apart(lambda: ends(4 * 132))
     assert (several.ended, several.value) == (None, ends(132)), several.error
+
+
+def test_a_second_round_of_timed_blocks_is_no_longer_launch() -> None:
+    """Where one or two rounds are timed, the others are taken to follow at the same distance."""
+
+    def taken(timed: int | None) -> int:
+        arguments = [np.zeros(32, np.uint64), 5000]
+        run = banksim.run(compiled(PAUSE), 20 * 132, 32, arguments, timing=True, timed_blocks=timed, **alone)
+        assert run.cycles
+        return whole(run.launch, run.cycles, 1)
+
+    alone: dict[str, Any] = {"dynamic_shared": 200_000}
+    assert taken(2) == pytest.approx(taken(None), rel=0.05)
+    assert taken(1) == pytest.approx(taken(None), rel=0.1)
 
 
 def test_cycles_say_where_the_time_went() -> None:

@@ -106,6 +106,23 @@ def test_counts_that_depend_on_data_need_every_block(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("by_classes")
+def test_of_long_blocks_those_are_timed_that_are_resident_at_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timed() -> int:
+        rows, columns = 128 * 32, 66 * 32
+        array = np.zeros(rows * columns, np.float32)
+        grid, numbers = (columns // 32, rows // 32), (np.int32(rows), np.int32(columns))
+        one = Bench(source(folder), grid, BLOCK, [array, array.copy(), *numbers], (architecture("sm_90"),), 0)
+        cycles = one.timed(one.checked()[0]).run.cycles
+        return len(cycles.blocks) if cycles else 0
+
+    assert timed() == 32
+    monkeypatch.setattr("banksim.advise.kernels.measure.LONG", 1)
+    assert timed() == 8
+
+
+@pytest.mark.usefixtures("by_classes")
 def test_no_more_contents_are_made_than_the_results_need(tmp_path: Path) -> None:
     """Nor does the advice differ, though places of `order` that are read lie in `first`, which begins as zeros."""
     file = written_to(
