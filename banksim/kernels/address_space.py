@@ -69,16 +69,16 @@ class AddressSpace:
                     todo.append(target)
         return found
 
-    def address(self, symbol: Symbol, offset: int) -> Operand | None:
-        """Where a symbol lies: a pc of this layout, or an address among the module's variables. Another kernel lies
-        nowhere: only a launch from here could need it."""
+    def address(self, symbol: Symbol, offset: int, launched: bool = False) -> Operand | None:
+        """Where a symbol lies: a pc of this layout, or an address among the module's variables. A kernel that is
+        `launched` from here, as any other one is, is its number among the module's, from 1 on."""
+        if symbol.entry and (launched or symbol.section not in self.base):
+            return Operand("imm", self.elf.entries.index(symbol.name) + 1, text=symbol.name)
         if symbol.section in self.base:
             return Operand("code", self.base[symbol.section] + symbol.value + offset, text=symbol.name)
         if symbol.section in self.heap:
             place = self.variables_at + self.heap[symbol.section] + symbol.value + offset
             return Operand("imm", place, text=symbol.name)
-        if symbol.entry:
-            return Operand("kernel", text=symbol.name)
         if not symbol.section and symbol.name:
             place = self.end + BYTES * len(STAND_IN) * len(self.driver)
             return Operand("code", self.driver.setdefault(symbol.name, place), text=symbol.name)

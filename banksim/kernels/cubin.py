@@ -193,11 +193,11 @@ class Reading:
     def instruction(
         self, section: str, base: int, offset: int, item: Listed, line: Line, function: Symbol, encoding: int
     ) -> Instruction:
-        def place(symbol: str, addend: int) -> Operand | None:
+        def place(symbol: str, addend: int, function: bool) -> Operand | None:
             if not symbol:
                 return Operand("code", base + addend, text=f"{addend:#x}")
             found = self.filled[section].get(offset) or self.elf.by_name.get(symbol)
-            return self.space.address(found, addend) if found else None
+            return self.space.address(found, addend, function) if found else None
 
         guard, opcode, _ = item
         name, *modifiers = opcode.split(".")

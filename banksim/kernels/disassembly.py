@@ -38,8 +38,9 @@ SECONDS = 30
 """Seconds of CPU time that nvdisasm may take, and as many more for each MiB of a cubin. It needs some 2 a MiB, but on
 some damaged cubins it never ends."""
 
-Place = Callable[[str, int], Operand | None]
-"""(symbol, offset) → what a linker would put there; "" for a symbol: an offset of the code section itself."""
+Place = Callable[[str, int, bool], Operand | None]
+"""(symbol, offset, whether it names a function as such) → what a linker would put there; "" for a symbol: an offset of
+the code section itself."""
 
 
 class Listed(NamedTuple):
@@ -218,7 +219,7 @@ def operands(name: str, modifiers: frozenset[str], texts: list[str], place: Plac
     last = result[-1]
     relative = "ABS" not in modifiers and name not in ("JMP", "JMX", "JMXU")
     if last.kind == "imm" and relative and name not in ("BRX", "BRXU"):
-        last = place("", last.number) or last
+        last = place("", last.number, False) or last
     elif last.kind == "imm" and not relative:
         last = Operand("code", last.number, text=last.text)
     by_register = any(o.kind in ("R", "UR") for o in result[:-1])
@@ -241,8 +242,8 @@ def relocated(text: str, place: Place) -> Operand | None:
     if match is None:
         return None
     half, symbol, offset = match.groups()
-    target = place(symbol, int(offset or "0", 16))
-    if target is None or half is None or target.kind == "kernel":
+    target = place(symbol, int(offset or "0", 16), "fun@fdesc" in text)
+    if target is None or half is None:
         return target
     number = target.number >> 32 if half == "hi" else target.number & 0xFFFFFFFF
     return Operand("imm", number, text=text)

@@ -20,6 +20,7 @@ state.py              the memory layout that compiled code uses
 record_types.py       the same as types of Numba
 codes.py              numbers by which the parts of an engine tell what happened
 driver_calls.py       what the driver does for a kernel
+calls_of_launches.py  launches that a kernel asks for
 bulk_calls.py         bulk copies, and copies of tensors
 tensor_maps.py        the descriptors of such tensors
 tensor_parts.py       what of a tensor a copy moves, by its descriptor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
-from typing import Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ Words = npt.NDArray[np.uint32]
 NOTHING = np.zeros(0, np.uint8)
 HEAP_BYTES = 8 << 20
 """cudaLimitMallocHeapSize by default (CUDA programming guide, "Dynamic Global Memory Allocation and Operations")."""
+MOST_WAITING = 2048
+"""Launches by kernels that may wait by default, as one H200 answered."""
 STRING_PIECE = 64
 """Bytes that are read at once in search of a string's end."""
 ALIGNMENT = 16
@@ -41,9 +43,20 @@ class Refusal(Exception):
         self.code, self.lane = code, lane
 
 
+class ByKernel(NamedTuple):
+    """A launch that a thread of `block` asks for: of a kernel by its number in the module, with grid, block and bytes
+    of shared memory; its parameters, and its stream."""
+
+    block: int
+    kernel: int
+    shape: tuple[int, ...]
+    parameters: bytes
+    stream: int
+
+
 @dataclass
 class Device:
-    """What the blocks of a launch share beside global memory: the text they print, and the heap."""
+    """What the blocks of a launch share beside global memory: the text they print, the heap, and what they launch."""
 
     printed: dict[int, bytearray] = field(default_factory=dict)
     """What each block printed."""
@@ -57,6 +70,15 @@ class Device:
     """What was given out: address → bytes."""
     freed: dict[int, list[int]] = field(default_factory=dict)
     """Addresses to give out again, by their bytes."""
+    parameter_bytes: Callable[[int], int] | None = None
+    """Of a kernel by its number in the module; None where kernels cannot launch others."""
+    asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Bytes of parameters, kernel and shape of what is to be launched with the parameters at an address."""
+    launched: list[ByKernel] = field(default_factory=list)
+    most_waiting: int = 0
+    """Of these at a time (cudaLimitDevRuntimePendingLaunchCount): of more, an H200 let some fail, by chance."""
+    some_failed: bool = False
+    """Whether a launch by a kernel was refused, which the thread's last error would tell."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -120,6 +142,8 @@ class Host:
     shared_start: int
     local: Callable[[Sequence[int], int, int], Bytes]
     """A copy of the local memory of lanes, from a byte on, so many bytes: (lanes, bytes)."""
+    put_local: Callable[[int, int, Words], None]
+    """Writes words into the local memory of a lane, from a byte on: (lane, byte, words)."""
     local_bytes: int
     constants: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
     parameters: int = 0
@@ -171,6 +195,14 @@ class Host:
                 raise Refusal(codes.ENDED_BLOCK, lane, f"{who}: {size} bytes in {of_ended_block(rank)}")
             raise Refusal(code, lane, f"{who}: {size} bytes out of bounds of {place}, at {address:#x}")
         return memory[offset : offset + size]
+
+    def put(self, address: int, words: Words, lane: int) -> None:
+        """Write words at a generic address, which is one of words."""
+        place = self.find(address, words.nbytes, lane, codes.WRITTEN)
+        if address >> 32 == LOCAL_WINDOW >> 32:
+            self.put_local(lane, address & 0xFFFFFFFF, words)
+        else:
+            place.view(np.uint32)[:] = words
 
     def find_each(self, addresses: Sequence[int], size: int, lanes: Sequence[int]) -> bytes:
         """What `find` gives for each lane, one behind the other; where each has it at one place of its own, at once."""
@@ -298,9 +330,9 @@ def set_condition(host: Host, lanes: Sequence[int], v: Words) -> None:
         host.find(long(v, 0, lane), 4, lane, codes.WRITTEN).view(np.uint32)[0] = v[2, lane]
 
 
-def unknown(host: Host, lanes: Sequence[int], v: Words) -> None:
+def unknown(host: Host, lanes: Sequence[int], v: Words) -> NoReturn:
     name = host.instruction.operands[0].text
-    what = " (dynamic parallelism)" if "GetParameterBuffer" in name or "LaunchDevice" in name else ""
+    what = " (dynamic parallelism)" if "GetParameterBuffer" in name else ""
     raise Refusal(codes.NOT_SIMULATED, lanes[0], f"a call of {name}{what}, which is not simulated")
 
 

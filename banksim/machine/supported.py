@@ -63,8 +63,6 @@ def is_known(kernel: Kernel, arch: str) -> bool:
 def check_code(kernel: Kernel) -> None:
     """Raise `UnsupportedError` for the first instruction or modifier that is not known."""
     for i in kernel.instructions:
-        if any(o.kind == "kernel" for o in i.operands):
-            raise refused(kernel, i, "the launch of a kernel by a kernel (dynamic parallelism)", "simulated")
         known = OPERATIONS.get(i.name) or CONTROL.get(i.name)
         if known is None:
             feature = next((what for names, what in FEATURES.items() if i.name.startswith(tuple(names.split()))), None)

@@ -35,7 +35,7 @@ def instruction(text: str, pc: int = 0) -> Instruction:
     )
 
 
-def place(symbol: str, at: int) -> Operand | None:
+def place(symbol: str, at: int, _: bool) -> Operand | None:
     """Places in the code are numbers; there are no symbols."""
     return None if symbol else Operand("code", at, text=hex(at))
 

@@ -149,7 +149,7 @@ def test_a_float_printed_with_twenty_digits_keeps_its_bits(value: float) -> None
     assert float(found.text) == value
 
 
-def place(symbol: str, offset: int) -> Operand | None:
+def place(symbol: str, offset: int, _: bool) -> Operand | None:
     """A section that lies at 0x400 and calls itself `f`; a variable beyond 32 bits."""
     if symbol in ("", "f"):
         return Operand("code", 0x400 + offset)

@@ -170,9 +170,12 @@ def variant(message: str) -> str:
 
 
 def launched_by_kernel(message: str) -> str:
-    """That nothing cures it, where the compiler proposes an option for kernels that launch kernels."""
+    """What cures it, where the compiler proposes an option for kernels that launch kernels."""
     proposed = "kernel launch from __device__ or __global__ functions requires separate compilation" in message
-    return "kernels that launch kernels (dynamic parallelism) are not simulated" if proposed else ""
+    cure = (
+        'kernels that launch kernels (dynamic parallelism) run in programs: banksim run --nvcc "-rdc=true -lcudadevrt"'
+    )
+    return cure if proposed else ""
 
 
 def error_first(message: str) -> str:

@@ -65,6 +65,7 @@ class Server:
             constants=self.launch.constants[0],
             parameters=self.launch.kernel.parameter_base,
             local=partial(local_of, self.local, self.warp),
+            put_local=partial(put_local, self.local, self.warp),
             local_bytes=self.launch.local_bytes,
             notes=self.notes,
             layout=layout_of(self.launch.kernel),
@@ -115,6 +116,12 @@ def local_of(memory: npt.NDArray[np.uint32], warp: list[int], lanes: Sequence[in
     first, last = start // 4, -(-(start + size) // 4)
     words = np.ascontiguousarray(memory[warp[0], first:last][:, lanes].T)
     return words.view(np.uint8)[:, start - 4 * first :][:, :size]
+
+
+def put_local(
+    memory: npt.NDArray[np.uint32], warp: list[int], lane: int, start: int, words: npt.NDArray[np.uint32]
+) -> None:
+    memory[warp[0], start // 4 : start // 4 + len(words), lane] = words
 
 
 _servers: WeakValueDictionary[int, Server] = WeakValueDictionary()

@@ -249,9 +249,13 @@ class MemoryEngine(NumpyEngine):
             parameters=self.launch.kernel.parameter_base,
             shared_start=self.block.shared_start,
             local=lambda lanes, start, size: self.block.local[self.thread[list(lanes)], start : start + size],
+            put_local=self.put_local,
             local_bytes=self.launch.local_bytes,
             layout=layout_of(self.launch.kernel),
         )
+
+    def put_local(self, lane: int, start: int, words: npt.NDArray[np.uint32]) -> None:
+        self.block.local[self.thread[lane], start : start + words.nbytes] = words.view(np.uint8)
 
     # ---- constants and special registers
     def constant(self, o: Operand, address: Value) -> Value:

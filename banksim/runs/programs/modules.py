@@ -48,6 +48,10 @@ class LoadedModule:
             raise KeyError(name)
         return self.kernels[name]
 
+    def parameter_bytes(self, number: int) -> int:
+        """Of a kernel by its number, as kernels name others that they launch."""
+        return max((one.offset + one.size for one in self.kernel(self.names[number - 1]).parameters), default=0)
+
     @property
     def variables(self) -> Iterator[tuple[str, int, int]]:
         """The name, the offset and the size of each variable."""

@@ -12,7 +12,7 @@ and these are not:
 
 B an allocation                     H size of malloc's heap      P size of a stack      R reset of the device
 T time was asked for                F a function that is not provided               W a line for the user
-G a launch; its end is asked for later
+G a launch; its end is asked for later                               l how many launches by kernels may wait
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
 """
 
@@ -34,7 +34,7 @@ import numpy as np
 
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
-from banksim.machine.driver_calls import HEAP_BYTES, Device
+from banksim.machine.driver_calls import HEAP_BYTES, MOST_WAITING, Device
 from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
@@ -51,6 +51,8 @@ from banksim.runs.programs.unseen import Unseen
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
 LAUNCH = struct.Struct("<Q3I3I3I4I4x")
+TAIL_LAUNCH = 3
+"""The stream cudaStreamTailLaunch: its launches by a kernel come after all others."""
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
@@ -108,6 +110,7 @@ class Process:
         self.ended_with: tuple[int, bytes] = statuses.SUCCESS, b""
         """The first error of launches that the program has not been told yet, behind which none is executed, and what
         they printed."""
+        self.most_waiting = MOST_WAITING
         self.heap(HEAP_BYTES.to_bytes(8, "little"))
         self.stack = DEFAULT_STACK
         connection.sendall(HEAD.pack(statuses.SUCCESS, 0))
@@ -134,7 +137,7 @@ class Process:
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
             "G": self.launch, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
-            "Q": self.graph,
+            "Q": self.graph, "l": self.waiting,
         }  # fmt: skip
         try:
             while True:
@@ -254,6 +257,9 @@ class Process:
         self.stack = int.from_bytes(content, "little")
         self.prepared.clear()
 
+    def waiting(self, content: bytes) -> None:
+        self.most_waiting = int.from_bytes(content, "little")
+
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""
         self.unseen.settle(Options(progress=self.step))
@@ -341,7 +347,9 @@ class Process:
         kernel, program = launch.kernel, self.program
         self.repeats.contents.settle([module.slot])
         module.into(launch)
-        self.device.printed, self.device.size = {}, 0
+        self.device.printed, self.device.size, self.device.launched = {}, 0, []
+        self.device.parameter_bytes, self.device.some_failed = module.parameter_bytes, False
+        self.device.most_waiting = self.most_waiting
         launch.device = self.device
         shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()
         named = self.named.get(kernel.name, Named())
@@ -351,8 +359,22 @@ class Process:
                     self.last_launch = launch, shape, self.options, program.requests, named.signature
                     program.launches.execute(*self.last_launch, self.unseen.execute)
             finally:
+                self.device.parameter_bytes = (
+                    None  # it refers to the program's memory, which those who keep launches do not
+                )
                 program.strayed(self.mapped.pages)
-        return launch.device.output.encode()
+        output = launch.device.output.encode()
+        return output + self.by_kernels(module) if self.device.launched else output
+
+    def by_kernels(self, module: LoadedModule) -> bytes:
+        """Execute what a kernel launched, block by block, each launch with those of its own; what they print."""
+        self.last, output = b"", b""
+        for one in sorted(self.device.launched, key=lambda one: (one.stream == TAIL_LAUNCH, one.block)):
+            name = module.names[one.kernel - 1].encode()
+            *shape, shared = one.shape
+            head = LAUNCH.pack(self.modules.index(module), *shape, 0, 0, 0, shared, 0, len(one.parameters), len(name))
+            output += self.launched(head + one.parameters + name)
+        return output
 
     def step(self, blocks: int, instructions: int) -> None:
         """Is called while a launch is executed, which need not go on once its program has ended."""

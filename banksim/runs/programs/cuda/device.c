@@ -13,7 +13,8 @@ static struct CUctx_st primary;
 static __thread CUcontext stack[64];
 static __thread int depth;
 #define LIMITS                                                                                                        \
-    {[CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20, [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20}
+    {[CU_LIMIT_STACK_SIZE] = 1024, [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20, [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,       \
+     [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048}
 static const size_t first_limits[CU_LIMIT_MAX] = LIMITS;
 static size_t limits[CU_LIMIT_MAX] = LIMITS;
 
@@ -184,6 +185,7 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     uint64_t bytes = value;
     if (which == CU_LIMIT_MALLOC_HEAP_SIZE) banksim_tell('H', &bytes, sizeof bytes);
     if (which == CU_LIMIT_STACK_SIZE) banksim_tell('P', &bytes, sizeof bytes);
+    if (which == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT) banksim_tell('l', &bytes, sizeof bytes);
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCacheConfig(CUfunc_cache *chosen) { GIVE(chosen, CU_FUNC_CACHE_PREFER_NONE); }

@@ -1,0 +1,63 @@
+"""Programs whose kernels launch kernels: `banksim run` executes what they launch behind them."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.__main__ import main
+from banksim.runs.programs.launches import Launches
+from helpers.commands import out_of, reported
+from helpers.fixtures import Patch, Said
+from helpers.operations import ENGINES
+from helpers.places import PROGRAMS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")
+PROGRAM = ["--nvcc=-rdc=true -lcudadevrt", str(PROGRAMS / "cuda" / "by_kernels.cu")]
+PRINTED = """\
+pieces 0 1 2 3 40 41 42 43 80 81 82 83
+tree 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14
+in turn 71112
+halves 11
+3 to go
+2 to go
+1 to go
+0 to go
+"""
+
+
+@ENGINES
+def test_kernels_launch_kernels(engine: str, tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
+    execute = Launches.execute
+
+    def by_engine(self: Launches, launch: Any, shape: Any, options: Any, *more: Any) -> None:
+        execute(self, launch, shape, replace(options, engine=engine), *more)
+
+    monkeypatch.setattr(Launches, "execute", by_engine)
+    status, report = reported(tmp_path, *PROGRAM)
+    assert (status, capfd.readouterr()) == (0, (PRINTED, ""))
+    assert {kernel["kernel"]: kernel["launches"] for kernel in report["kernels"]} == {
+        "pieces": 1, "fill": 3, "sum_of_two": 30, "in_turn": 1, "next": 3, "last": 1, "halves": 4, "says": 4
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "said"),
+    [
+        ("fault", "cudaErrorIllegalAddress", "global store of 4 bytes out of bounds"),
+        ("asks", "cudaErrorLaunchFailure", "the last error of launches by kernels is not simulated"),
+        ("too many", "cudaErrorLaunchFailure", "that more than 299 launches by kernels wait"),
+    ],
+)
+def test_what_fails_behind_a_kernel_is_told(what: str, status: str, said: str, capfd: Said) -> None:
+    assert main(["run", "--output", os.devnull, *PROGRAM, what]) == 2
+    out, err = capfd.readouterr()
+    assert out == f"{status}\n"
+    assert said in err
+
+
+def test_as_many_launches_as_the_limit_says_may_wait(capfd: Said) -> None:
+    assert out_of(capfd, ["run", "--output", os.devnull, *PROGRAM, "many"]) == "cudaSuccess\n"
