@@ -119,6 +119,8 @@ EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
 DIRECT = 3
 """How many cycles sooner a constant comes whose address needs no register (tests/data/timing/h200_latencies.npz)."""
+BY_REGISTER = 12
+"""Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
 LATER = {"cas": 5, "SHFL": 1}
 """By op or opcode: how many cycles later than that of a load the result comes."""
 
@@ -166,6 +168,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 index = [part for o in i.operands[1:] for part in o.parts if part.kind == "R"]
                 row["values"] = next((part.number for part in index if not part.is_zero), -1)
                 row["latency"] -= 0 if index else DIRECT
+            if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
+                row["way"] = max(row["way"], BY_REGISTER)
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
                 row["values"] = i.operands[0].number
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
