@@ -66,9 +66,12 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
 
 
 def failure(place: str | Path, error: BaseException) -> InputError:
+    """What failed, in one line, and its cure if one is known."""
+    if type(error).__name__ == "CudaSupportError":  # Numba's, of launches too
+        return InputError(f"{place}: importing it needs a GPU: banksim run executes whole programs")
     wheel = WHEELS.get(str(error.name)) if isinstance(error, ModuleNotFoundError) else None
     cure = f": pip install {wheel}" if wheel else ""
-    return InputError(f"{place}: importing it failed with {type(error).__name__}: {error}{cure}")
+    return InputError(f"{place}: importing it failed with {type(error).__name__}: {' '.join(str(error).split())}{cure}")
 
 
 @contextmanager

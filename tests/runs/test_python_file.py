@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,23 @@ def test_statements_that_fail_are_left_out_on_request(tmp_path: Path) -> None:
         ":6: importing it failed with NameError: name 'B' is not defined",
     ]
     assert sys.modules.pop("partly") is loaded
+
+
+@pytest.mark.parametrize(
+    ("failing", "told"),
+    [
+        ("first[1, 32]([0.0] * 32)", "importing it needs a GPU: banksim run executes whole programs"),
+        ("cuda.to_device([0] * 32)", "importing it needs a GPU: banksim run executes whole programs"),
+        (r"raise ValueError('two\n\nlines')", "importing it failed with ValueError: two lines"),
+    ],
+)
+def test_what_wants_a_gpu_is_told_in_one_line_with_its_cure(failing: str, told: str, tmp_path: Path) -> None:
+    """Numba-cuda tells of a missing driver in four lines, and launched what is not compiled while it is imported."""
+    before = PROGRAM.partition("NAME")[0].replace("import no_such_package_of_plots", "")
+    file = written_to(tmp_path / "failing.py", before + failing)
+    with warnings.catch_warnings(action="error"), pytest.raises(InputError) as error:
+        load_python(file)
+    assert str(error.value).endswith(f"failing.py:12: {told}")
 
 
 def test_a_program_that_ends_is_not_executed_further(tmp_path: Path) -> None:

@@ -126,7 +126,8 @@ def as_if_unasked(options: Mapping[str, object]) -> Iterator[None]:
 
 @contextmanager
 def importable() -> Iterator[None]:
-    """Let modules be imported that give `cuda.jit` signatures: their kernels are compiled when they run."""
+    """Let modules be imported that give `cuda.jit` signatures: their kernels are compiled when they run. None is
+    launched: that is a CudaSupportError, as all is that needs a GPU, and no warning of how small its grid is."""
     dispatcher = module("numba.cuda.dispatcher")
 
     def remember(self: Dispatcher, sig: object) -> None:
@@ -136,8 +137,17 @@ def importable() -> Iterator[None]:
     def close(self: Dispatcher, val: bool = True) -> None:  # the original wants at least one compiled kernel
         self._can_compile = not val
 
+    def call(self: Dispatcher, args: object, config: object) -> None:
+        raise module("numba.cuda.cudadrv.error").CudaSupportError(f"nothing launches {self.py_func.__name__}")
+
     kind = dispatcher.CUDADispatcher
-    with no_gpu(NEWEST), replaced(kind, "compile", remember), replaced(kind, "disable_compile", close):
+    with (
+        no_gpu(NEWEST),
+        replaced(kind, "compile", remember),
+        replaced(kind, "disable_compile", close),
+        replaced(kind, "call", call),
+        replaced(dispatcher.config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0),
+    ):
         yield
 
 
