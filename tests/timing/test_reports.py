@@ -158,6 +158,7 @@ def test_the_command_shows_it_as_text_json_and_html(source: Path, tmp_path: Path
         (["kernel", "x.cu", "--timing", "--global-latency", "fast"], "--global-latency fast: give a whole number"),
         (["kernel", "x.cu", "--timing", "--workers", "2"], "--timing: for a simulation in one process"),
         (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
+        (["run", "--timing", "--trace", "x.parquet", "x.py"], "--timing and --trace: a timed run writes no trace"),
         (["run", "--timing", "--arch", "sm_86", str(PROGRAMS / "transpose.py")], "no time model for sm_86"),
     ],
 )

@@ -46,4 +46,6 @@ def chosen(given: Namespace) -> dict[str, Any]:
     stop, latency = whole(given.max_instructions, LIMIT), whole(given.global_latency, "--global-latency")
     if latency is not None and not given.timing:
         raise InputError("--global-latency: give --timing too, without which no time is simulated")
+    if given.timing and given.trace:  # told before a program has begun
+        raise InputError("--timing and --trace: a timed run writes no trace: ask for one of the two")
     return {"check": given.check, "max_instructions": stop, "timing": given.timing, "global_latency": latency}
