@@ -13,8 +13,10 @@ Files of other programs have neither, and are read as they are.
 import os
 import struct
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from banksim.errors import InputError
 
@@ -25,11 +27,13 @@ BEFORE_FOOTER = struct.Struct("<I8s")
 LENGTH = struct.Struct("<I4s")
 MANY = 1 << 20
 """From so many bytes on, compiled code is sooner done, even if it must be loaded for many such."""
+FEW = 1 << 14
+"""Up to so many bytes, zlib is sooner done than compiled code is called."""
 
 
-def crc32(data: bytes | bytearray | memoryview, before: int = 0) -> int:
-    """The CRC-32 of bytes behind others that have `before`."""
-    if len(data) < MANY:
+def crc32(data: bytes | bytearray | memoryview, before: int = 0, whole: int = 0) -> int:
+    """The CRC-32 of bytes behind others that have `before`. `whole`: bytes of which these are a part."""
+    if len(data) < FEW or max(len(data), whole) < MANY:
         return zlib.crc32(data, before)
     from banksim.storage.crc32 import crc32 as compiled
 
@@ -106,12 +110,33 @@ def row_groups(file: BinaryIO, groups: int) -> tuple[Range, ...]:
     return tuple(Range(first, end, total) for (first, _), (end, total) in pairwise([(0, 0), *ends]))
 
 
-def verified(file: BinaryIO, range: Range) -> memoryview:
-    """These bytes. `InputError` unless they have their checksum."""
-    data = read_at(file, range.first, range.end - range.first)
-    if len(data) != range.end - range.first or crc32(data) != range.sum:
-        raise InputError("its checksum is wrong: the file is damaged")
-    return memoryview(data)
+@contextmanager
+def verified(file: Any, range: Range) -> Iterator[Callable[[int, int], memoryview]]:
+    """Reads these bytes: from where on, how many; they last until the next read. `InputError` in the end unless all
+    have their checksum. It is added up as they are read, because this and their use are fastest from the caches.
+    """
+    done, sum, room = range.first, 0, bytearray(0)
+
+    def read(at: int, size: int) -> memoryview:
+        nonlocal done, sum, room
+        if at > done:
+            read(done, at - done)
+        size = max(min(size, range.end - at), 0) if at >= range.first else 0
+        if size > len(room):
+            room = bytearray(size)
+        file.seek(at)
+        data = memoryview(room)[:size]
+        data = data[: file.readinto(data)]
+        new = data[max(done - at, 0) :]
+        done, sum = done + len(new), crc32(new, sum, range.end - range.first)
+        return data
+
+    try:
+        yield read
+    finally:
+        read(done, range.end - done)
+        if (done, sum) != (range.end, range.sum):
+            raise InputError("its checksum is wrong: the file is damaged")
 
 
 def read_at(file: BinaryIO, at: int, size: int) -> bytes:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from banksim.errors import InputError, first_line
 from banksim.requests.trace import Piece, Site, Trace
 from banksim.storage import checksums, parquet_pages
-from banksim.storage.checksums import Range, Summed
+from banksim.storage.checksums import Range, Summed, read_at, verified
 from banksim.storage.files import is_remote, opened
 from banksim.storage.parquet_pages import Addresses
 from banksim.storage.schema import SCHEMA, SiteNumbers, batch_of, check, metadata_of, sites_of, trace_of
@@ -152,46 +152,37 @@ def describe(path: str) -> Described:
         raise InputError(f"{path}: {what}{first_line(error)}") from None
 
 
-class Held(NamedTuple):
-    """Bytes of a file, from `first` on."""
-
-    first: int
-    data: memoryview
-
-    def read(self, at: int, size: int) -> memoryview:
-        begin = at - self.first
-        return self.data[begin : begin + size] if begin >= 0 else self.data[:0]
+def addresses(path: str, file: Any, group: int, summed: Range | None) -> Addresses | None:
+    """The addresses of a row group, None where pyarrow must read them. `summed`: what has a checksum to compare."""
+    schema, described = file.schema_arrow, file.metadata.schema
+    paths = [described.column(k).path for k in range(len(described))]
+    known = ADDRESS in paths and schema.field("address") == SCHEMA.field("address")
+    with opened(path) as raw, verified(raw, summed) if summed else nullcontext(partial(read_at, raw)) as read:
+        if not known:
+            return None
+        return parquet_pages.addresses(read, file.metadata.row_group(group), paths.index(ADDRESS), GROUP, not summed)
 
 
 def batches(
-    path: str, file: Any, group: int, held: Held | None
+    path: str, file: Any, group: int, summed: Range | None
 ) -> Iterator[tuple[pa.RecordBatch, tuple[()] | Addresses]]:
     """The requests of a row group in batches, each with its addresses and their bits if these were read from the pages.
-    `held`: the bytes of the row group, if it has a checksum."""
-    schema, described = file.schema_arrow, file.metadata.schema
-    columns = [name for name in SCHEMA.names if name in schema.names]
-    paths = [described.column(k).path for k in range(len(described))]
-    if ADDRESS in paths and schema.field("address") == SCHEMA.field("address"):
-        wanted = file.metadata.row_group(group), paths.index(ADDRESS), GROUP
-        if held:
-            address = parquet_pages.addresses(held.read, *wanted, verify=False)
-        else:
-            with opened(path) as raw:
-                address = parquet_pages.addresses(partial(checksums.read_at, raw), *wanted)
-        if address is not None:
-            columns.remove("address")
-            table = file.read_row_group(group, columns, use_threads=False).combine_chunks()
-            for batch in table.to_batches():
-                yield batch, address
-            return
-    for batch in file.iter_batches(GROUP, [group], columns, use_threads=False):
-        yield batch, ()
+    `summed`: what has a checksum."""
+    columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
+    address = addresses(path, file, group, summed)
+    if address is None:
+        for batch in file.iter_batches(GROUP, [group], columns, use_threads=False):
+            yield batch, ()
+        return
+    columns.remove("address")
+    table = file.read_row_group(group, columns, use_threads=False).combine_chunks()
+    for batch in table.to_batches():
+        yield batch, address
 
 
 def row_group(described: Described, group: int, first: int) -> Iterator[tuple[int, Trace]]:
     """The requests of one row group in chunks. `InputError` with its number and place if it is damaged."""
     path, at = described.path, first
-    held = None
     try:
         with reader(path, described.footer, not described.groups) as file:
             claimed = file.metadata.row_group(group)
@@ -199,10 +190,8 @@ def row_group(described: Described, group: int, first: int) -> Iterator[tuple[in
                 raise InputError(
                     f"it claims {claimed.total_byte_size:,} bytes: write row groups of at most {LARGEST_GROUP:,}"
                 )
-            if described.groups:
-                with opened(path) as raw:
-                    held = Held(described.groups[group].first, checksums.verified(raw, described.groups[group]))
-            for batch, address in batches(path, file, group, held):
+            summed = described.groups[group] if described.groups else None
+            for batch, address in batches(path, file, group, summed):
                 yield at, trace_of(batch, described.sites, *address)
                 at += batch.num_rows
             if at - first != claimed.num_rows:

@@ -33,8 +33,12 @@ LIST_OF_32 = int.from_bytes(b"\x03\xfe\x30\x01", "little")
 FIXED = {3: 1, 7: 8}
 """Bytes of Thrift's types of fixed size: byte and double."""
 DEEPEST = 8
+LONGEST_HEADER = 1 << 12
+"""Bytes: pages with a longer header are left to pyarrow."""
+AT_ONCE = 1 << 15
+"""Bytes that are read to find pages. Longer ones are read one by one, to be unpacked while they are in the caches."""
 Read = Callable[[int, int], bytes | memoryview]
-"""Gives bytes of a file: from where on, how many."""
+"""Gives bytes of a file, which last until it is called again: from where on, how many."""
 Join = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.uint32]], Integer]
 
 
@@ -60,41 +64,51 @@ def addresses(read: Read, row_group: Any, column: int, most: int, verify: bool =
     ):
         return None
     codec = pa.Codec({"LZ4": "lz4_raw"}.get(described.compression, described.compression.lower()))
-    data = memoryview(read(described.data_page_offset, described.total_compressed_size))
     found = np.empty(rows * LANES, np.uint32)
     join: Join = put_together
     if rows > SMALL:
         from banksim.requests.columns import put_together as join
-    done = at = bits = 0
-    while at < len(data):
+    done = bits = 0
+    at = begin = described.data_page_offset
+    end = at + described.total_compressed_size
+    data = memoryview(b"")
+    while at < end:
+        if begin + len(data) < min(at + LONGEST_HEADER, end):
+            begin, data = at, memoryview(read(at, min(AT_ONCE, end - at)))
         try:
-            page = Page(data, at)
+            page = Page(data, at - begin)
         except (IndexError, ValueError):  # pyarrow may know such a header, or tells what is wrong with it
             return None
-        count, union = page.read(codec, verify, found[done:], join)
+        first = begin + page.begin
+        at = first + page.size
+        packed = data[page.begin : page.begin + page.size]
+        if len(packed) < page.size and at <= end:
+            packed, data = memoryview(read(first, page.size)), data[:0]
+        count, union = page.read(codec, packed, verify, found[done:], join)
         if not count:
             return None
-        done, at, bits = done + count, page.end, bits | union
+        done, bits = done + count, bits | union
     return Addresses(found.reshape(rows, LANES), bits) if done == len(found) else None
 
 
 class Page:
-    """One page of a column: its header, and where it ends."""
+    """One page of a column: its header, from where to where it is packed."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self.data, self.at = data, at
         self.header = self.struct(0)
         size = self.header.get(PACKED)
-        self.begin = self.at
-        self.end = self.at + size if isinstance(size, int) and size > 0 else len(data) + 1
+        self.begin, self.size = self.at, size if isinstance(size, int) and size > 0 else 0
 
-    def read(self, codec: Any, verify: bool, into: npt.NDArray[np.uint32], join: Join) -> tuple[int, int]:
+    def read(
+        self, codec: Any, packed: memoryview, verify: bool, into: npt.NDArray[np.uint32], join: Join
+    ) -> tuple[int, int]:
         """Put the values of the page at the beginning of an array; `join` as `put_together`.
 
         Returns how many they are, and their bits; 0 if they are not lists of 32, one after the other, or too many.
         """
         header, size = self.header.get(HEADER), self.header.get(UNPACKED)
-        if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or self.end > len(self.data):
+        if self.header.get(TYPE) != DATA_PAGE or not isinstance(header, dict) or len(packed) != (self.size or -1):
             return 0, 0
         count = header.get(VALUES)
         encoding = header.get(ENCODING)
@@ -107,7 +121,6 @@ class Page:
         head, values = 4 + length + 4 + len(all_there), 4 * count
         if size != head + values:
             return 0, 0
-        packed = self.data[self.begin : self.end]
         total = self.header.get(CHECKSUM) if verify else None
         if not isinstance(total, int | None):
             return 0, 0

@@ -154,6 +154,23 @@ def test_our_own_pages_are_read_as_a_whole(written: Path, monkeypatch: Patch, sm
     assert same(whole(written), random_trace(1, 3500))
 
 
+@pytest.mark.parametrize("at_once", [1 << 12, 1 << 15, 1 << 20])
+def test_pages_longer_and_shorter_than_what_is_read_at_once_are_read(
+    tmp_path: Path, monkeypatch: Patch, at_once: int
+) -> None:
+    monkeypatch.setattr(parquet_pages, "AT_ONCE", at_once)
+    monkeypatch.delattr(pq.ParquetFile, "iter_batches")
+    address = np.random.default_rng(1).integers(0, 1 << 14, (17_000, 32), np.uint32) * 4
+    address[:8000] = address[0]
+    trace = Trace.from_arrays("ld", 4, FULL_MASK, address)
+    with write_trace(tmp_path / "ours.parquet") as writer:
+        writer.write(trace)
+    table = pa.Table.from_batches([schema.batch_of(trace)])
+    pq.write_table(table, tmp_path / "short.parquet", compression="lz4", data_page_size=1 << 13, use_dictionary=["op"])
+    for name in ("ours", "short"):
+        assert same(whole(tmp_path / f"{name}.parquet"), trace)
+
+
 @pytest.mark.parametrize("small", [0, 1 << 20])
 def test_an_address_at_no_multiple_of_the_width_is_found_in_our_own_pages(
     tmp_path: Path, small_groups: None, monkeypatch: Patch, small: int
