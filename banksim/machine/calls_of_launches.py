@@ -26,27 +26,32 @@ def parameter_buffer(host: Host, lanes: Sequence[int], v: Words) -> Words:
         if not (v[2:8, lane] >= 1).all() or (v[2:8, lane] > LIMITS).any() or math.prod(shape[3:6]) > 1024:
             device.some_failed = True
             continue
-        if len(device.launched) + len(device.asked) == device.most_waiting:
-            what = f"that more than {device.most_waiting:,} launches by kernels wait"
-            raise Refusal(codes.NOT_SIMULATED, lane, f"{what} (cudaLimitDevRuntimePendingLaunchCount) is not simulated")
         size = device.parameter_bytes(kernel)
         address = device.allocate(size)
         if not address:
             what = "launches by kernels whose parameters do not fit into the heap (cudaLimitMallocHeapSize)"
             raise Refusal(codes.NOT_SIMULATED, lane, f"{what}, which are not simulated")
-        device.asked[address] = size, kernel, *shape
+        with device.lock:  # blocks of other workers ask as well
+            device.asked[address] = size, kernel, *shape
+            waiting = len(device.launched) + len(device.asked)
+        if waiting > device.most_waiting:
+            what = f"that more than {device.most_waiting:,} launches by kernels wait"
+            raise Refusal(codes.NOT_SIMULATED, lane, f"{what} (cudaLimitDevRuntimePendingLaunchCount) is not simulated")
         out[:, lane] = address & 0xFFFFFFFF, address >> 32
     return out
 
 
 def launch(host: Host, lanes: Sequence[int], v: Words) -> Words:
     """Address of the parameters, stream → status. It begins when the launch that asks for it has ended."""
+    device = host.device
     for lane in lanes:
         address = long(v, 0, lane)
-        size, kernel, *shape = host.device.asked.pop(address)
+        size, kernel, *shape = device.asked[address]
         parameters = bytes(host.find(address, size, lane))
-        host.device.release(address)
-        host.device.launched.append(ByKernel(host.block, kernel, tuple(shape), parameters, long(v, 2, lane)))
+        with device.lock:
+            del device.asked[address]
+            device.launched.append(ByKernel(host.block, kernel, tuple(shape), parameters, long(v, 2, lane)))
+        device.release(address)
     return succeeded(host, lanes, v)
 
 

@@ -4,11 +4,15 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from banksim.__main__ import main
+from banksim.machine.calls_of_launches import parameter_buffer
+from banksim.machine.driver_calls import Device, Refusal
 from banksim.runs.programs.launches import Launches
 from helpers.commands import out_of, reported
 from helpers.fixtures import Patch, Said
@@ -61,3 +65,18 @@ def test_what_fails_behind_a_kernel_is_told(what: str, status: str, said: str, c
 
 def test_as_many_launches_as_the_limit_says_may_wait(capfd: Said) -> None:
     assert out_of(capfd, ["run", "--output", os.devnull, *PROGRAM, "many"]) == "cudaSuccess\n"
+
+
+def test_of_two_workers_that_ask_at_once_for_the_last_place_one_is_refused() -> None:
+    host: Any = SimpleNamespace(device=Device(heap=256, parameter_bytes=lambda kernel: 8, most_waiting=1))
+    words = np.ones((9, 32), np.uint32)
+    allocate = host.device.allocate
+
+    def meanwhile(size: int) -> int:
+        host.device.allocate = allocate
+        parameter_buffer(host, [1], words)
+        return int(allocate(size))
+
+    host.device.allocate = meanwhile
+    with pytest.raises(Refusal, match="more than 1 launches"):
+        parameter_buffer(host, [0], words)
