@@ -37,7 +37,8 @@ class LeftOut:
     def __str__(self) -> str:
         spans = [str(first) if first == last else f"{first}–{last}" for first, last in sorted(self.lines)]
         parts = [f"the headers {', '.join(self.headers)}"] if self.headers else []
-        parts += [f"its lines {', '.join(spans)}"] if spans else []
+        one = len(spans) == 1 and spans[0].isdigit()
+        parts += [f"its line{'' if one else 's'} {', '.join(spans)}"] if spans else []
         return " and ".join(parts)
 
 

@@ -7,7 +7,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.errors import BanksimError, CompileError
 from banksim.kernels.compilers import tools
-from banksim.kernels.compilers.host_part import blank, constructs
+from banksim.kernels.compilers.host_part import LeftOut, blank, constructs
 from banksim.kernels.load import load
 from helpers.fixtures import Patch, Said
 from helpers.places import written_to
@@ -47,6 +47,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "common" / "tile.h").write_text("#define TILE 32\n")
     (tmp_path / "a" / "b").mkdir(parents=True)
     return tmp_path / "a" / "b"
+
+
+def test_what_was_left_out_is_worded_by_how_many_lines_it_is() -> None:
+    for lines, said in ([(4, 4)], "its line 4"), ([(4, 6)], "its lines 4–6"), ([(9, 9), (4, 4)], "its lines 4, 9"):
+        assert str(LeftOut(lines=lines)) == said
 
 
 @needs_host

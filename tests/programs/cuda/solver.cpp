@@ -169,6 +169,25 @@ template <class T> static void values() {
                 }
         }
 }
+/* cuSOLVER's guide says of each function which sizes are invalid. */
+static void wrong_sizes() {
+    double *a = workspace<double>(9);
+    int size, *ints = on_device<int>({0, 0, 0});
+    const auto invalid = CUSOLVER_STATUS_INVALID_VALUE;
+    IS(cusolverDnDgetrf_bufferSize(h, 3, 3, a, 2, &size), invalid);
+    IS(cusolverDnDgetrf(h, -3, 3, a, 3, a, ints, ints), invalid);
+    IS(cusolverDnDgetrf(h, 0, 0, a, 0, a, ints, ints), invalid);
+    IS(cusolverDnDgetrf(nullptr, -3, 3, a, 3, a, ints, ints), CUSOLVER_STATUS_NOT_INITIALIZED);
+    IS(cusolverDnDgetrs(h, CUBLAS_OP_N, 3, 1, a, 3, ints, a, 2, ints), invalid);
+    IS(cusolverDnDgetrs(h, CUBLAS_OP_N, 3, -1, a, 3, ints, a, 3, ints), invalid);
+    IS(cusolverDnDpotrf(h, CUBLAS_FILL_MODE_LOWER, 3, a, 2, a, 9, ints), invalid);
+    IS(cusolverDnDpotrs(h, CUBLAS_FILL_MODE_LOWER, -1, 1, a, 1, a, 1, ints), invalid);
+    IS(cusolverDnDgeqrf(h, 3, 2, a, 2, a, a, 9, ints), invalid);
+    IS(cusolverDnDorgqr(h, 3, 2, 3, a, 3, a, a, 9, ints), invalid);
+    IS(cusolverDnDormqr(h, CUBLAS_SIDE_RIGHT, CUBLAS_OP_N, 3, 2, 1, a, 1, a, a, 3, a, 9, ints), invalid);
+    IS(cusolverDnDgesvd(h, 'N', 'N', 3, 2, a, 2, a, a, 3, a, 3, a, 9, a, ints), invalid);
+    IS(cusolverDnDsyevd(h, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 3, a, 2, a, a, 9, ints), invalid);
+}
 int main() {
     IS(CUSOLVER_STATUS_NOT_INITIALIZED + 10 * CUSOLVER_STATUS_ALLOC_FAILED + 100 * CUSOLVER_STATUS_INVALID_VALUE + 1000 * CUSOLVER_STATUS_ARCH_MISMATCH, 4321);
     IS(CUSOLVER_STATUS_MAPPING_ERROR + 10 * CUSOLVER_STATUS_EXECUTION_FAILED + 100 * CUSOLVER_STATUS_INTERNAL_ERROR + 1000 * CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED, 8765);
@@ -179,6 +198,7 @@ int main() {
     systems<double>();
     values<float>();
     values<double>();
+    wrong_sizes();
     OK(cusolverDnDestroy(h));
     printf("done\n");
 }

@@ -41,6 +41,10 @@ cusolverStatus_t cusolverGetVersion(int *version) {
 
 /* ---- what banksim computes. No working memory is needed here; programs are told a size that they can allocate. */
 #define P(p) (uint64_t)(uintptr_t)(p)
+/* Sizes that are none, and leading dimensions below them, are invalid values (cuSOLVER's guide, at each function). */
+#define SHAPE(ROWS, COLUMNS, LEADING)                                                          \
+    NEED(h);                                                                                   \
+    if ((ROWS) < 0 || (COLUMNS) < 0 || (LEADING) < ((ROWS) > 1 ? (ROWS) : 1)) return CUSOLVER_STATUS_INVALID_VALUE
 #define COMPUTE(NAME, ...)                                                                                     \
     NEED(h);                                                                                                   \
     const uint64_t words[] = {__VA_ARGS__};                                                                    \
@@ -55,53 +59,71 @@ cusolverStatus_t cusolverGetVersion(int *version) {
     return CUSOLVER_STATUS_SUCCESS
 #define LINEAR(L, T)                                                                                                   \
     cusolverStatus_t cusolverDn##L##getrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *size) {   \
+        SHAPE(m, n, lda);                                                                                              \
         SIZE(m * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##getrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *work, int *pivots,     \
                                           int *info) {                                                                 \
+        SHAPE(m, n, lda);                                                                                              \
         COMPUTE(#L "getrf", m, n, P(a), lda, P(pivots), P(info));                                                      \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##getrs(cusolverDnHandle_t h, cublasOperation_t op, int n, int nrhs, const T *a,     \
                                           int lda, const int *pivots, T *b, int ldb, int *info) {                      \
+        SHAPE(n, n, lda);                                                                                              \
+        SHAPE(n, nrhs, ldb);                                                                                           \
         COMPUTE(#L "getrs", op, n, nrhs, P(a), lda, P(pivots), P(b), ldb, P(info));                                    \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##potrf_bufferSize(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, T *a,         \
                                                      int lda, int *size) {                                             \
+        SHAPE(n, n, lda);                                                                                              \
         SIZE(n * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##potrf(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, T *a, int lda, T *work,  \
                                           int size, int *info) {                                                       \
+        SHAPE(n, n, lda);                                                                                              \
         COMPUTE(#L "potrf", uplo, n, P(a), lda, P(info));                                                              \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##potrs(cusolverDnHandle_t h, cublasFillMode_t uplo, int n, int nrhs, const T *a,    \
                                           int lda, T *b, int ldb, int *info) {                                         \
+        SHAPE(n, n, lda);                                                                                              \
+        SHAPE(n, nrhs, ldb);                                                                                           \
         COMPUTE(#L "potrs", uplo, n, nrhs, P(a), lda, P(b), ldb, P(info));                                             \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##geqrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *size) {   \
+        SHAPE(m, n, lda);                                                                                              \
         SIZE(m * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##geqrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *tau, T *work,          \
                                           int size, int *info) {                                                       \
+        SHAPE(m, n, lda);                                                                                              \
         COMPUTE(#L "geqrf", m, n, P(a), lda, P(tau), P(info));                                                         \
     }
 /* `G`: what LAPACK calls matrices with orthonormal columns of this type; `E`: symmetric ones. */
 #define OTHERS(L, T, R, G, E)                                                                                          \
     cusolverStatus_t cusolverDn##L##G##gqr_bufferSize(cusolverDnHandle_t h, int m, int n, int k, const T *a, int lda,  \
                                                       const T *tau, int *size) {                                       \
+        SHAPE(m, n, lda);                                                                                              \
+        if (k < 0 || k > n || n > m) return CUSOLVER_STATUS_INVALID_VALUE;                                             \
         SIZE(m * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##G##gqr(cusolverDnHandle_t h, int m, int n, int k, T *a, int lda, const T *tau,     \
                                            T *work, int size, int *info) {                                             \
+        SHAPE(m, n, lda);                                                                                              \
+        if (k < 0 || k > n || n > m) return CUSOLVER_STATUS_INVALID_VALUE;                                             \
         COMPUTE(#L "orgqr", m, n, k, P(a), lda, P(tau), P(info));                                                      \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##G##mqr_bufferSize(cusolverDnHandle_t h, cublasSideMode_t side,                     \
                                                       cublasOperation_t op, int m, int n, int k, const T *a, int lda,  \
                                                       const T *tau, const T *c, int ldc, int *size) {                  \
+        SHAPE(side ? n : m, k, lda);                                                                                   \
+        SHAPE(m, n, ldc);                                                                                              \
         SIZE(m * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##G##mqr(cusolverDnHandle_t h, cublasSideMode_t side, cublasOperation_t op, int m,   \
                                            int n, int k, const T *a, int lda, const T *tau, T *c, int ldc, T *work,    \
                                            int size, int *info) {                                                      \
+        SHAPE(side ? n : m, k, lda);                                                                                   \
+        SHAPE(m, n, ldc);                                                                                              \
         COMPUTE(#L "ormqr", side, op, m, n, k, P(a), lda, P(tau), P(c), ldc, P(info));                                 \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##gesvd_bufferSize(cusolverDnHandle_t h, int m, int n, int *size) { SIZE(m * n); }    \
@@ -109,15 +131,18 @@ cusolverStatus_t cusolverGetVersion(int *version) {
                                           T *a, int lda, R *s, T *u, int ldu, T *vt, int ldvt, T *work, int size,      \
                                           R *more, int *info) {                                                        \
         if (m < n) return CUSOLVER_STATUS_INVALID_VALUE;                                                               \
+        SHAPE(m, n, lda);                                                                                              \
         COMPUTE(#L "gesvd", jobu, jobvt, m, n, P(a), lda, P(s), P(u), ldu, P(vt), ldvt, P(info));                      \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##E##evd_bufferSize(cusolverDnHandle_t h, cusolverEigMode_t mode,                    \
                                                       cublasFillMode_t uplo, int n, const T *a, int lda, const R *w,   \
                                                       int *size) {                                                     \
+        SHAPE(n, n, lda);                                                                                              \
         SIZE(n * n);                                                                                                   \
     }                                                                                                                  \
     cusolverStatus_t cusolverDn##L##E##evd(cusolverDnHandle_t h, cusolverEigMode_t mode, cublasFillMode_t uplo, int n, \
                                            T *a, int lda, R *w, T *work, int size, int *info) {                        \
+        SHAPE(n, n, lda);                                                                                              \
         COMPUTE(#L "syevd", mode, uplo, n, P(a), lda, P(w), P(info));                                                  \
     }
 LINEAR(S, float)
