@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -134,25 +135,34 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
         numbers = [f"-DBANKSIM_{key}={value}" for key, value in NUMBERS.items()]
         compiled = [compiler, *OPTIONS, *numbers, f"-I{there}", f"-I{SOURCES}"]
         common = [*compiled, f"-I{include}"]
-        of_libraries = [*compiled, f"-I{SOURCES / 'include'}", f"-I{include}"]  # NVIDIA's own may be there as well
+        # NVIDIA's own headers may be there as well. What only passes calls on gains nothing by being optimised.
+        of_libraries = [*compiled, "-O0", f"-I{SOURCES / 'include'}", f"-I{include}"]
         own = [str(file) for file in sorted(SOURCES.glob("*.c"))]
         of_runtime = [file for file in own if Path(file).name.startswith("runtime_")]
         of_driver = [file for file in own if file not in of_runtime]
-        of_runtime += ["runtime_passed_on.c", "runtime_stubs.c"]
+        sources = {
+            DRIVER: [*common, *of_driver, "driver_passed_on.c", "driver_stubs.c"],
+            RUNTIME: [*common, *of_runtime, "runtime_passed_on.c", "runtime_stubs.c"],
+        }
         (there / "driver.map").write_text("{ global: cu*; banksim_*; local: *; };\n")
         (there / "runtime.map").write_text(f"{RUNTIME} {{ global: cuda*; __cuda*; local: *; }};\n")
-        linking = ["-lpthread", "-ldl"]
-        of_driver += ["driver_passed_on.c", "driver_stubs.c"]
-        link(there, [*common, *of_driver, *driver.linking("driver", DRIVER), *linking], DRIVER)
-        with_driver = ["-L.", f"-l:{DRIVER}", "-Wl,-rpath,$ORIGIN", *linking]
-        link(there, [*common, *of_runtime, *runtime.linking("runtime", RUNTIME), *with_driver], RUNTIME)
+        with_driver = ["-L.", f"-l:{DRIVER}", "-Wl,-rpath,$ORIGIN"]
+        linking = {
+            DRIVER: driver.linking("driver", DRIVER),
+            RUNTIME: [*runtime.linking("runtime", RUNTIME), *with_driver],
+        }
         for source, name in LIBRARIES.items():
+            sources[name] = [*of_libraries, str(SOURCES / "libraries" / f"{source}.c")]
+            headers[DECLARED[source]] = declarations(there, sources[name], source)
+            (there / DECLARED[source]).write_text(headers[DECLARED[source]])
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
-            file = str(SOURCES / "libraries" / f"{source}.c")
-            headers[DECLARED[source]] = declarations(there, [*of_libraries, file], source)
-            (there / DECLARED[source]).write_text(headers[DECLARED[source]])
-            link(there, [*of_libraries, file, *own_name, f"-l:{RUNTIME}", *with_driver], name)
+            linking[name] = [*own_name, f"-l:{RUNTIME}", *with_driver]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda name: run(there, [*sources[name], "-c"], name), sources))
+        for name, options in linking.items():
+            objects = [f"{Path(word).stem}.o" for word in sources[name] if word.endswith(".c")]
+            run(there, [compiler, *OPTIONS, *objects, *options, "-lpthread", "-ldl", "-o", name], name)
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
         linked_to = {linked(name): content for name, content in made.items()}
         return made | linked_to | {name: text.encode() for name, text in headers.items()}
@@ -172,8 +182,8 @@ def linked(name: str) -> str:
     return name.partition(".so")[0] + ".so"
 
 
-def link(folder: Path, command: list[str], name: str) -> None:
-    done = subprocess.run([*command, "-o", name], cwd=folder, capture_output=True, text=True, check=False)
+def run(folder: Path, command: list[str], name: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CompileError(f"{command[0]} cannot compile the stand-in for {name}: {tools.error_first(done.stderr)}")
 
