@@ -461,7 +461,7 @@ int main(int argc, char **argv) {
         REFUSED(cudaErrorMemoryAllocation, cudaMalloc(&p, 1ull << 40));
     }
     if (what == "launch") { say<<<1, 1>>>(1); printf("%s\n", cudaGetErrorName(cudaGetLastError())); }
-    if (what == "full") { cudaStream_t stream; CHECK(cudaFree(0)); full = true; cudaStreamCreate(&stream); printf("went on\n"); }
+    if (what == "full") { cudaStream_t stream; CHECK(cudaFree(0)); printf("begins\n"); full = true; cudaStreamCreate(&stream); printf("went on\n"); }
     if (what == "status") return argc > 2 ? atoi(argv[2]) : 0;
     if (what == "wait") wait();
     if (argc > 2) faults(argv[2]);

@@ -9,7 +9,9 @@
 
 /* banksim has ended, or the host has no memory left, so this program cannot go on. */
 void banksim_give_up(const char *what) {
-    fprintf(stderr, "banksim: %s: %s\n", what, errno ? strerror(errno) : "the connection was closed");
+    const char *why = errno ? strerror(errno) : "the connection was closed";
+    fflush(stdout);
+    fprintf(stderr, "banksim: %s: %s\n", what, why);
     _exit(2);
 }
 
