@@ -58,6 +58,7 @@ SEEN_BY_THE_HOST = KINDS[1:3]
 MAP_NORESERVE = 0x4000
 REFUSED = {
     b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"cufft": "CUFFT_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR",
+    b"cusolver": "CUSOLVER_STATUS_NOT_SUPPORTED", b"cusparse": "CUSPARSE_STATUS_NOT_SUPPORTED",
     b"cuda": "cudaErrorNotSupported", b"cu": "CUDA_ERROR_NOT_SUPPORTED",
 }  # fmt: skip
 """What functions that are not provided return, by how their names begin. What has no name may be asked for by functions

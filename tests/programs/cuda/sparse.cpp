@@ -220,7 +220,17 @@ template <class T> static void dense(cudaDataType type) {
     }
 }
 
-int main() {
+static void halves() {
+    cusparseDnVecDescr_t v;
+    cusparseSpMatDescr_t a;
+    float one = 1;
+    OK(cusparseCreate(&h));
+    OK(cusparseCreateDnVec(&v, 1, nullptr, CUDA_R_16F));
+    OK(cusparseCreateCsr(&a, 1, 1, 0, nullptr, nullptr, nullptr, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_16F));
+    IS(cusparseSpMV(h, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, a, v, &one, v, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, nullptr), CUSPARSE_STATUS_NOT_SUPPORTED);
+}
+int main(int count, char **) {
+    if (count > 1) return halves(), 0;
     IS(CUSPARSE_SPMV_COO_ALG1 + 10 * CUSPARSE_SPMV_CSR_ALG1 + 100 * CUSPARSE_SPMV_CSR_ALG2 + 1000 * CUSPARSE_SPMV_COO_ALG2, 4321);
     IS(CUSPARSE_SPMM_COO_ALG1 + 10 * CUSPARSE_SPMM_COO_ALG2 + 100 * CUSPARSE_SPMM_COO_ALG3, 321);
     IS(CUSPARSE_SPMM_CSR_ALG1 + 10 * CUSPARSE_SPMM_COO_ALG4 + 100 * CUSPARSE_SPMM_CSR_ALG2, 654);

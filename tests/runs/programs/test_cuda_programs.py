@@ -130,6 +130,8 @@ def test_what_is_missing_or_wrong_is_named(what: str, said: str, capfd: Said) ->
         ("cuIpcGetMemHandle", "CUDA_ERROR_NOT_SUPPORTED"),
         ("cublasSrotg_v2", "CUBLAS_STATUS_NOT_SUPPORTED"),
         ("curandSetQuasiRandomGeneratorDimensions", "CURAND_STATUS_TYPE_ERROR"),
+        ("cusolverDnSgetrf", "CUSOLVER_STATUS_NOT_SUPPORTED"),
+        ("cusparseSpMV", "CUSPARSE_STATUS_NOT_SUPPORTED"),
         ("a texture of sRGB", "cudaErrorNotSupported"),
     ],
 )
@@ -141,7 +143,7 @@ def test_what_is_missing_returns_its_librarys_error(name: str, status: str) -> N
 
 def test_no_memory_of_the_host_is_one_line(capfd: Said) -> None:
     assert run(FEATURES, "full") == 2
-    assert capfd.readouterr() == ("", "banksim: the host's memory is used up: Cannot allocate memory\n")
+    assert capfd.readouterr() == ("begins\n", "banksim: the host's memory is used up: Cannot allocate memory\n")
 
 
 def test_the_stand_ins_take_memory_in_one_place() -> None:

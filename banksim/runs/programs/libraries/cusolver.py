@@ -18,7 +18,11 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     """Compute a function such as `Sgetrf`. Its last word is where it says whether it failed: at 0 it did not."""
     *rest, info = words
     call = Call(memory, 0, TYPES[name[0]])
-    memory.array(info, 1, np.int32)[0] = COMPUTED_BY[name[1:]](call, *rest) or 0
+    try:
+        failed = COMPUTED_BY[name[1:]](call, *rest)
+    except np.linalg.LinAlgError as error:
+        raise UnsupportedError(f"{memory.what}: {error}: what cuSOLVER makes of such a matrix is not known") from None
+    memory.array(info, 1, np.int32)[0] = failed or 0
     return b""
 
 
@@ -99,7 +103,7 @@ def gesvd(
     matrix, jobs = c.matrix(a, m, n, lda), (chr(of_u), chr(of_v))
     if not {*jobs} <= {*"ASON"} or jobs == ("O", "O"):
         raise UnsupportedError(f"{c.memory.what}: jobs {jobs[0]} and {jobs[1]}")
-    left, values, right = np.linalg.svd(matrix)
+    left, values, right = np.linalg.svd(matrix, full_matrices=jobs[0] == "A")
     c.memory.array(s, n, REAL.get(c.dtype, c.dtype))[:] = values
     if jobs[0] in "AS":
         columns = m if jobs[0] == "A" else n

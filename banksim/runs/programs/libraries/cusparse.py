@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banksim.errors import UnsupportedError
+from banksim.errors import InputError, UnsupportedError
 from banksim.runs.programs.libraries.calls import Array, Memory
 from banksim.runs.programs.libraries.data_types import STORED
 from banksim.runs.programs.libraries.matrices import Call, sum_of
@@ -54,12 +54,20 @@ class Sparse:
         return self.array(self.indices, self.count, self.of_indices)
 
     def places(self) -> tuple[Array, Array]:
-        """The rows and the columns of the values, from 0 on."""
+        """The rows and the columns of the values, from 0 on. InputError where one does not lie in the matrix."""
         other = self.stored_indices() - self.base
         if self.form == COO:
-            return self.array(self.offsets, self.count, self.of_offsets) - self.base, other
-        along = np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
-        return (other, along) if self.form == CSC else (along, other)
+            along = self.array(self.offsets, self.count, self.of_offsets) - self.base
+        else:
+            begins = self.begins - self.base
+            if begins[0] != 0 or begins[-1] != self.count or (begins[1:] < begins[:-1]).any():
+                raise InputError(f"{self.memory.what}: offsets that do not rise from 0 to {self.count} values")
+            along = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        rows, columns = (other, along) if self.form == CSC else (along, other)
+        for what, found, size in (("row", rows, self.rows), ("column", columns, self.columns)):
+            for outside in found[(found < 0) | (found >= size)][:1]:
+                raise InputError(f"{self.memory.what}: {what} {outside} of {size}, counted from 0")
+        return rows, columns
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from banksim.errors import InputError
 from banksim.runs.programs.libraries.calls import Array
 from banksim.runs.programs.libraries.matrices import Call, as_asked, half, parts, solved
 
@@ -30,7 +31,11 @@ def factored(matrix: Array, exchanges: bool) -> tuple[list[int], int]:
 
 
 def exchanged(c: Call, pivots: int, n: int) -> list[int]:
-    return [int(row) for row in c.memory.array(pivots, n, np.int32)] if pivots else []
+    rows = [int(row) for row in c.memory.array(pivots, n, np.int32)] if pivots else []
+    for row in rows:
+        if not 1 <= row <= n:
+            raise InputError(f"{c.memory.what}: pivot {row} of {n} rows")
+    return rows
 
 
 def getrs(c: Call, op: int, n: int, nrhs: int, a: int, lda: int, pivots: int, b: int, ldb: int) -> None:

@@ -260,6 +260,8 @@ static cusparseStatus_t fits(cusparseHandle_t h, cusparseOperation_t op, cuspars
     NEED(h && alpha && a && b && beta && c && (unsigned)op < 3 && (unsigned)opb < 3);
     NEED((op ? a->cols : a->rows) == c->rows && (opb ? b->rows : b->cols) == c->cols);
     NEED((op ? a->rows : a->cols) == (opb ? b->cols : b->rows));
+    bool of_halves = b->type == CUDA_R_16F || b->type == CUDA_R_16BF || b->type == CUDA_C_16F || b->type == CUDA_C_16BF;
+    if (of_halves || b->type == CUDA_R_8I) banksim_missing("cusparse products of halves or bytes");
     bool known = computed == CUDA_R_32F || computed == CUDA_R_64F || computed == CUDA_C_32F || computed == CUDA_C_64F;
     if (!known || a->type != computed || b->type != computed || c->type != computed)
         return CUSPARSE_STATUS_NOT_SUPPORTED;
