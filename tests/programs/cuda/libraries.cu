@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 #include "cublas_v2.h"
 #include <curand.h>
@@ -370,6 +371,21 @@ int main(int argc, char **argv) {
         printf("%d", cublasSasum(h, 8, d, 1, &sum));
         printf(" %d %d\n", cudaDeviceSynchronize(), cublasCreate(&h));
         return 0;
+    }
+    if (!strcmp(what, "threads")) {  // what one frees, another is given
+        std::vector<std::thread> threads;
+        for (int n = 0; n < 4; n++)
+            threads.emplace_back([] {
+                cublasHandle_t own;
+                OK(cublasCreate(&own));
+                for (int turn = 0; turn < 100; turn++) {
+                    float *d, one = 1;
+                    OK(cudaMalloc(&d, 32));
+                    OK(cublasSscal(own, 8, &one, d, 1));
+                    OK(cudaFree(d));
+                }
+            });
+        for (auto &thread : threads) thread.join();
     }
     if (!strcmp(what, "outside")) {
         float *d = on_device(std::vector<float>(8, 1.f)), one = 1;

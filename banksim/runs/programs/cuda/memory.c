@@ -230,8 +230,8 @@ void banksim_let_go(struct memory *memory) {
     memory->live = false;
     memory->host = NULL;
     if (memory->capacity <= SLOT_BYTES) freed[(freed_first + freed_count++) % BANKSIM_SLOTS] = banksim_number(memory);
+    banksim_announce(memory); /* before another thread is given the slot, and announces it */
     pthread_mutex_unlock(&lock);
-    banksim_announce(memory);
 }
 
 /* ---- freed memory that launches use which banksim has not executed yet. It is gone before the program could find it:

@@ -44,6 +44,11 @@ def test_the_report_says_what_is_not_counted(capfd: Said) -> None:
     assert said.err == f"banksim: {complaint}\n"
 
 
+def test_memory_that_one_thread_frees_is_anothers_as_soon_as_it_is_given_it(capfd: Said) -> None:
+    assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "threads"]) == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_a_call_with_a_result_finds_the_error_of_a_launch_before_it(capfd: Said) -> None:
     assert main(["run", *LINKED, "--output", "/dev/null", LIBRARIES, "fault"]) == 2
     assert capfd.readouterr().out == "13 700 1\n"  # CUBLAS_STATUS_EXECUTION_FAILED, CUBLAS_STATUS_NOT_INITIALIZED
