@@ -8,9 +8,11 @@ write its checksum too. So only files are read, and only folders used, that belo
 nobody else can write to.
 """
 
+import atexit
 import functools
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -133,6 +135,13 @@ def keep(content: bytes, name: str) -> Path:
         except (OSError, RuntimeError, InputError):
             continue
     raise OSError("no folder that can be written to, not even for temporary files")
+
+
+def passing() -> Path:
+    """A new folder for what is used without being kept; it goes when the process ends."""
+    place = Path(tempfile.mkdtemp(prefix="banksim-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
 
 
 def path(key: str) -> Path:

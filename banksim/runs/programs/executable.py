@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import struct
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
@@ -157,7 +156,7 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
                 target = place / sources[0].stem
                 if target.is_file():
                     return target
-    folder = Path(tempfile.mkdtemp(prefix="banksim-"))
+    folder = cache.passing()
     made = folder / "program"
     given = [nameable(file, folder / f"{number}{file.suffix}") for number, file in enumerate(sources)]
     try:
@@ -175,14 +174,11 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
             raise CompileError(f"{missing[1]} is not provided by banksim's stand-in\n{error}") from None
         raise
     if target is None or place is None:
-        return made  # the system clears what is left of it
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with replaced(target, own=True) as kept:  # others may run it as soon as it has its name
-            kept.write(made.read_bytes())
-            os.chmod(kept.fileno(), 0o700)
-    finally:
-        shutil.rmtree(folder)
+        return made
+    place.mkdir(parents=True, exist_ok=True)
+    with replaced(target, own=True) as kept:  # others may run it as soon as it has its name
+        kept.write(made.read_bytes())
+        os.chmod(kept.fileno(), 0o700)
     return target
 
 

@@ -380,6 +380,15 @@ def test_a_compilers_errors_are_shown(tmp_path: Path, capfd: Said) -> None:
     assert 'wrong.cu(1): error: identifier "missing" is undefined' in capfd.readouterr().err
 
 
+def test_nothing_is_left_of_a_program_that_does_not_compile(tmp_path: Path) -> None:
+    source, temporary = written_to(tmp_path / "wrong.cu", "int main() { return missing; }\n"), tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "banksim", "run", str(source)]
+    ended = subprocess.run(command, env=os.environ | {"TMPDIR": str(temporary)}, stderr=subprocess.DEVNULL)
+    assert ended.returncode == 2
+    assert not list(temporary.iterdir())
+
+
 @pytest.mark.usefixtures("by_nvcc_for_cpp_14")
 def test_sources_without_a_main_are_no_program(tmp_path: Path, capfd: Said) -> None:
     source = written_to(tmp_path / "one.cu", "__global__ void k(int *out) { out[0] = 1; }")
