@@ -24,6 +24,7 @@ cublas_names.py  the names of cuBLAS's functions, and the headers made of them
 served.py        runs the program, whose processes find the stand-ins and connect to banksim
 shared.py        what all its processes share
 process.py       one of them: its memory, its launches
+named.py         what it calls the arguments of its kernels
 statuses.py      the CUresult that it is told for an error
 mapped.py        the pages of its memory
 repeats.py       launches that it repeats on the same memory
@@ -31,5 +32,5 @@ contents.py      what its memory holds, where it held the same before
 unseen.py        launches whose results nobody has seen yet
 modules.py       a module that it loaded
 links.py         modules that it links at run time
-libraries/       what cuBLAS, cuFFT and cuRAND compute for it
+libraries/       what NVIDIA's libraries (cuBLAS, cuFFT, cuSOLVER …) compute for it
 """

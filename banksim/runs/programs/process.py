@@ -14,6 +14,7 @@ B an allocation                     H size of malloc's heap      P size of a sta
 T time was asked for                F a function that is not provided               W a line for the user
 G a launch; its end is asked for later                               l how many launches by kernels may wait
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
+Q a graph begins or ends
 """
 
 import json
@@ -25,9 +26,9 @@ import socket
 import struct
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ import numpy as np
 from banksim.errors import BanksimError, Fault, InputError, UnsupportedError
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.driver_calls import HEAP_BYTES, MOST_WAITING, Device
-from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, View, prepare
+from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.programs import device, links, statuses
@@ -43,6 +44,7 @@ from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.launches import RequestsWriter, Shape
 from banksim.runs.programs.mapped import Mapped
 from banksim.runs.programs.modules import LoadedModule
+from banksim.runs.programs.named import Named, called
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.shared import Shared
 from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
@@ -69,15 +71,6 @@ LAUNCHED, POSTED, END = map(ord, "LGE")
 PATIENCE = 1.0
 """Seconds that a program waits for a launch that uses memory which both see: the kernel may wait for the program."""
 WATCHED = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0)
-
-
-@dataclass(frozen=True)
-class Named:
-    """The names of a kernel's arguments, from a language that banksim knows: their types, and the arrays that
-    parameters point to, by the number of the parameter."""
-
-    signature: tuple[str, ...] = ()
-    arrays: Mapping[int, str] = field(default_factory=dict)
 
 
 class Process:
@@ -212,7 +205,7 @@ class Process:
         self.program.launches.time_was_asked = True
 
     def library(self, content: bytes) -> bytes:
-        """Compute what cuBLAS, cuFFT or cuRAND would."""
+        """Compute what a library of NVIDIA's would."""
         done = self.repeats.call(content)
         self.program.launches.called(done.name)
         return done.answer
@@ -356,13 +349,11 @@ class Process:
         named = self.named.get(kernel.name, Named())
         with shown as self.tick:
             try:
-                with self.called(named.arrays, pieces) if named.arrays else nullcontext():
+                with called(self.buffers, named.arrays, pieces) if named.arrays else nullcontext():
                     self.last_launch = launch, shape, self.options, program.requests, named.signature
                     program.launches.execute(*self.last_launch, self.unseen.execute)
             finally:
-                self.device.parameter_bytes = (
-                    None  # it refers to the program's memory, which those who keep launches do not
-                )
+                self.device.parameter_bytes = None  # it refers to the memory, and launches are kept without that
                 program.strayed(self.mapped.pages)
         output = launch.device.output.encode()
         return output + self.by_kernels(module) if self.device.launched else output
@@ -393,23 +384,6 @@ class Process:
         while self.posted and (more := self.connection.recv(1 << 16)):
             self.received += more
         return not self.posted or not self.repeats.waits or self.received.endswith(HEAD.pack(END, 0))
-
-    @contextmanager
-    def called(self, arrays: Mapping[int, str], parameters: Sequence[bytes]) -> Iterator[None]:
-        """Within, faults call memory by the names of the arrays that begin there."""
-        seen = []
-        for place, name in arrays.items():
-            if place < len(parameters) and len(parameters[place]) == 8:
-                number, start = PROGRAM.place_of(int.from_bytes(parameters[place], "little"))
-                if number < len(self.buffers) and start < self.buffers[number].data.nbytes:
-                    buffer = self.buffers[number]
-                    buffer.views.append(View(name, start, buffer.data.nbytes - start))
-                    seen.append(buffer)
-        try:
-            yield
-        finally:
-            for buffer in seen:
-                buffer.views.clear()
 
 
 def has_ended(connection: socket.socket) -> bool:
