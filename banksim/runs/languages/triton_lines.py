@@ -1,5 +1,7 @@
 """Makes Triton write the lines of the program into machine code."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
