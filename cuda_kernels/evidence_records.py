@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -132,13 +133,22 @@ def record(plain: dict[str, Any], cubin: bytes) -> Record:
     )
 
 
+def with_neutral_folders(cubin: bytes) -> bytes:
+    """Machine code whose lines name no folder of the machine that compiled it. Its length stays: slashes fill it up."""
+    checkout = Path(__file__).parents[1]
+    for folder, name in {checkout: b"/banksim", Path(sys.prefix): b"/env", Path.home(): b"/user"}.items():
+        own = bytes(folder) + b"/"
+        cubin = cubin.replace(own, name[: len(own) - 1].ljust(len(own), b"/"))
+    return cubin
+
+
 def code_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}-code.npz")
 
 
 def save(evidence: Evidence, path: Path) -> None:
     """Write the evidence, and beside it the machine code that ran. Either is whole or not there."""
-    code = {r.name: np.frombuffer(r.cubin, np.uint8) for r in evidence.records if r.cubin}
+    code = {r.name: np.frombuffer(with_neutral_folders(r.cubin), np.uint8) for r in evidence.records if r.cubin}
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing.replaced(code_beside(path)) as file:
         np.savez_compressed(file, **code)  # type: ignore[arg-type]

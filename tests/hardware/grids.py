@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from recorder import DATA, HERE, commands
 
+from cuda_kernels.evidence_records import with_neutral_folders
+
 SMALL = 8 << 20
 """Bytes of each array of launches that do not say how much memory they need."""
 COUNTERS = (
@@ -177,7 +179,7 @@ def compile_all(chosen: str) -> None:
     """Compile the kernels with the compiler that banksim finds."""
     from banksim.kernels.compilers import compile_cuda
 
-    (DATA / f"{chosen}.cubin").write_bytes(compile_cuda(HERE / f"{chosen}.cu", "sm_90"))
+    (DATA / f"{chosen}.cubin").write_bytes(with_neutral_folders(compile_cuda(HERE / f"{chosen}.cu", "sm_90")))
 
 
 def launch_all(chosen: str, names: list[str]) -> None:

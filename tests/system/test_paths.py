@@ -76,10 +76,10 @@ def test_an_older_baseline_with_the_paths_of_another_machine_holds(project: Path
     file = project / "src" / "größe" / "k.cu"
     text = report(["kernel", str(file), *LAUNCH, "--json"], capsys)
     assert '"src/gr\\u00f6\\u00dfe/k.cu"' in text
-    baseline = written_to(project / "baseline.json", text.replace('"src/gr', '"/home/runner/work/first/src/gr'))
+    baseline = written_to(project / "baseline.json", text.replace('"src/gr', '"/builds/first/src/gr'))
     words = ["kernel", str(file), *LAUNCH, "--fail-above", "0", "--baseline", str(baseline)]
     assert main(words) == 0
-    baseline.write_text(text.replace('"src/gr', '"/home/runner/work/first/other/gr'))
+    baseline.write_text(text.replace('"src/gr', '"/builds/first/other/gr'))
     assert main(words) == 1
 
 
