@@ -16,56 +16,17 @@ from cuda_kernels.catalogue import Launch, add
 from cuda_kernels.numba_cuda import Array, Dispatcher, cuda, jit
 
 
-def by_rows_by_rows(rows: int, row: int) -> Dispatcher:
+def static(store_columns: bool, load_columns: bool, rows: int, row: int) -> Dispatcher:
     @jit
-    def setRowReadRow(out: Array) -> None:
+    def tileStatic(out: Array) -> None:
         tile = cuda.shared.array((rows, row), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         number = y * cuda.blockDim.x + x
-        tile[y, x] = number
+        tile[(x, y) if store_columns else (y, x)] = number
         cuda.syncthreads()
-        out[number] = tile[y, x]
+        out[number] = tile[(x, y) if load_columns else (y, x)]
 
-    return setRowReadRow
-
-
-def by_columns_by_columns(rows: int, row: int) -> Dispatcher:
-    @jit
-    def setColReadCol(out: Array) -> None:
-        tile = cuda.shared.array((rows, row), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        number = y * cuda.blockDim.x + x
-        tile[x, y] = number
-        cuda.syncthreads()
-        out[number] = tile[x, y]
-
-    return setColReadCol
-
-
-def by_rows_by_columns(rows: int, row: int) -> Dispatcher:
-    @jit
-    def setRowReadCol(out: Array) -> None:
-        tile = cuda.shared.array((rows, row), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        number = y * cuda.blockDim.x + x
-        tile[y, x] = number
-        cuda.syncthreads()
-        out[number] = tile[x, y]
-
-    return setRowReadCol
-
-
-def by_columns_by_rows(rows: int, row: int) -> Dispatcher:
-    @jit
-    def setColReadRow(out: Array) -> None:
-        tile = cuda.shared.array((rows, row), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        number = y * cuda.blockDim.x + x
-        tile[x, y] = number
-        cuda.syncthreads()
-        out[number] = tile[y, x]
-
-    return setColReadRow
+    return tileStatic
 
 
 def rectangle_by_columns(rows: int, row: int) -> Dispatcher:
@@ -110,14 +71,6 @@ def rectangle_dynamic(rows: int, row: int) -> Dispatcher:
     return setRowReadColRectDyn
 
 
-STATIC = {
-    (False, False): by_rows_by_rows,
-    (True, True): by_columns_by_columns,
-    (False, True): by_rows_by_columns,
-    (True, False): by_columns_by_rows,
-}
-
-
 def sized(block: tuple[int, ...]) -> tuple[int, int]:
     """Width and height of a tile with a thread for each element."""
     width, height = (*block, 1)[:2]
@@ -137,7 +90,7 @@ def square(store: bool, load: bool, is_dynamic: bool, block: tuple[int, ...] = (
     if side != height:
         raise InputError(f"--block {side},{height}: this tile is square, give the same number twice")
     row = side + padding(pad)
-    kernel = dynamic(store, load, row) if is_dynamic else STATIC[store, load](side, row)
+    kernel = dynamic(store, load, row) if is_dynamic else static(store, load, side, row)
     numbers = np.arange(side * side, dtype=np.int32)
     way = numbers if store == load else numbers.reshape(side, side).T.ravel()
     out = np.full(side * side, -1, np.int32)
@@ -150,9 +103,9 @@ def rectangle(how: str, block: tuple[int, ...] = (32, 16), pad: int = 0) -> Laun
     numbers = np.arange(width * height, dtype=np.int32)
     way, shared = numbers, 0
     if how == "rows":
-        kernel = by_rows_by_rows(height, row)
+        kernel = static(False, False, height, row)
     elif how == "columns":
-        kernel = by_columns_by_columns(width, height + pad)
+        kernel = static(True, True, width, height + pad)
     else:
         is_dynamic = how == "dynamic"
         kernel = (rectangle_dynamic if is_dynamic else rectangle_by_columns)(height, row)
@@ -166,7 +119,10 @@ def padded(pad: int) -> str:
     return f", rows {pad} longer" if pad else ""
 
 
-for (store, load), is_dynamic, pad in product(STATIC, (False, True), (0, 1, 2)):
+WAYS = ((False, False), (True, True), (False, True), (True, False))
+"""By columns instead of by rows: the stores, the loads."""
+
+for (store, load), is_dynamic, pad in product(WAYS, (False, True), (0, 1, 2)):
     words = {False: "row", True: "column"}
     add(
         f"set{'Col' if store else 'Row'}Read{'Col' if load else 'Row'}"
