@@ -19,7 +19,8 @@ def assemble(ptx: str | bytes, arch: str = "sm_90", options: Sequence[str] = (),
     try:
         return _made("ptxas", ["-arch", arch, "-lineinfo", *options], [(source, "kernel.ptx")])
     except CompileError as error:
-        raise CompileError(str(error).replace("kernel.ptx", name)) from None
+        said = str(error).replace("kernel.ptx", name)
+        raise CompileError(said if name in said else f"{name}: {said}") from None
 
 
 def link(parts: Sequence[bytes], arch: str = "sm_90") -> bytes:

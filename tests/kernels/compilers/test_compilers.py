@@ -232,6 +232,8 @@ def test_a_compiler_that_takes_all_memory_is_told_of_with_the_file(tmp_path: Pat
 def test_ptx_errors_name_the_file_and_the_line() -> None:
     with pytest.raises(CompileError, match=r"^ptxas mine.ptx, line 2; fatal"):
         assemble(".version 7.0\nfoo", name="mine.ptx")
+    with pytest.raises(CompileError, match=r"^mine.ptx: ptxas fatal   : Unexpected non-ASCII character .* on line 1\Z"):
+        assemble(b"\xff\n", name="mine.ptx")
 
 
 def test_ptx_is_assembled_once(empty_cache: Path, monkeypatch: Patch) -> None:
