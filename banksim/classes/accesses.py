@@ -7,13 +7,14 @@ in all lanes, a multiple of the rules' period."""
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from banksim.architectures.code_layout import LOCAL_WINDOW, SHARED_WINDOW
+from banksim.architectures.code_layout import CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.compiled.records import REGION
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
-from banksim.classes.footprint import LOCAL, refuse
+from banksim.classes.footprint import LOCAL, TENSOR_COPIES, at_mbarrier, refuse
 from banksim.classes.needed import Needed
-from banksim.kernels.kernel import Operand
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine import codes
 from banksim.machine.codes import READ, WRITTEN
 from banksim.machine.engine import Access
@@ -43,6 +44,8 @@ class MemoryFollower(Follower):
             return (Followed(self, self.inner.load_constant(a.bank, self.decided(a.address), a.width, a.signed)),)
         if a.space == "local":
             return self.from_local(a)
+        if at_mbarrier(a.i):
+            return tuple(Followed(self, v) for v in self.inner.fetch(a._replace(address=self.decided(a.address))))
         if a.space != "barrier":  # see `Tracer.fetch`
             self.ask(a)
         return (self.nothing(),) * max(a.width // 4, 1)
@@ -66,6 +69,8 @@ class MemoryFollower(Follower):
             self.ask(a, other, source)
 
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Followed, ...], to: Operand | None) -> None:
+        if a.space == "barrier":
+            return self.arrive(a, kind, function, tuple(map(self.decided, values)), to)
         self.ask(a)
         if to is None or to.is_zero:
             return
@@ -74,6 +79,34 @@ class MemoryFollower(Follower):
         else:
             found = Followed(self, self.inner.const(0, 8 * a.width), (), self.nothing().unknown)
             self.write_old(to, found, a.width == 8, a.lanes)
+        return None
+
+    # ---- mbarriers, whose words are kept in shared memory: in every block of the region they are the same
+    def arrive(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
+        lanes = None if a.lanes is None else self.decided(a.lanes)
+        decided = a._replace(address=self.decided(a.address), lanes=lanes)
+        self.inner.atomic(decided, kind, function, values, to)
+        if to is not None and not to.is_zero:
+            for word in range(2):
+                self.assign((to.kind, to.number + word), self.const(0))
+
+    def bulk_copy(self, i: Instruction, name: str, shared: Followed, outside: Followed, size: Followed) -> None:
+        self.refuse_placed(i)
+
+    def service(self, i: Instruction, name: str, words: Sequence[Followed]) -> tuple[Followed, Followed]:
+        """A copy of a tensor tells an mbarrier as many bytes as its map says; the map must be an argument."""
+        self.refuse_placed(i)
+        if name == "tensor_in":
+            in_arguments = words[3] == CONSTANT_WINDOW >> 32
+            self.decided(in_arguments)
+            self.undecided(~in_arguments.plain)
+            told = [self.decided(v) if n in TENSOR_COPIES[name] else v.plain for n, v in enumerate(words)]
+            self.inner.service(i, "tensor_arrives", told)
+        return self.nothing(), self.nothing()
+
+    def refuse_placed(self, i: Instruction) -> None:
+        if self.placed:
+            raise UnsupportedError(f"what {i.opcode} reaches")
 
     # ---- requests to shared memory
     def ask(self, a: Access, other: tuple[Followed, str] | None = None, source: Followed | None = None) -> None:

@@ -218,12 +218,14 @@ class Counting:
                 stop = self.worker.stopped(code)
                 w["before"] = stop.block
                 if code == codes.INTERRUPTED:
+                    self.worker.server.check()
                     return stop
                 continue
             self.look_for_races()
             if w["waiting"] and self.are_too_many():
                 return stop or self.too_many()
         settle(self.worker)
+        self.worker.server.check()
         assert stop or self.blocks == self.launch.blocks, "a block was lost"
         return stop
 

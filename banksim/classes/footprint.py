@@ -14,6 +14,7 @@ from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.engine import Access, Engine, Routine, Value
 from banksim.machine.operations import OPERATIONS
+from banksim.machine.operations.mbarriers import try_wait
 
 Source = tuple[str, int]
 Guard = tuple[int, bool]
@@ -22,11 +23,13 @@ LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
 THREAD = ("thread", 0)
 """Which thread of its warp it is."""
-DECIDING = frozenset({"shared", "generic"})
-"""Spaces whose accesses may be requests to shared memory."""
-NOT_FOLLOWED = {"barrier": "an mbarrier", "cluster": "shared memory of other blocks"}
-REFUSED = ("SYNCS", "ARRIVES", "UBLK", "UTMA", "SERVICE")
-"""Beginnings of opcodes on which counts may depend in ways not followed: mbarriers, bulk copies, driver calls."""
+DECIDING = frozenset({"shared", "generic", "barrier"})
+"""Spaces whose accesses may be requests to shared memory, or decide how long threads wait at an mbarrier."""
+INSIDE = frozenset({"shared", "barrier"})
+"""Spaces that lie in the block's own shared memory."""
+NOT_FOLLOWED = {"cluster": "shared memory of other blocks"}
+TENSOR_COPIES = {"tensor_in": (1, 2, 3, 9), "tensor_out": ()}
+"""Services that copy tensors, and which of their words decide how many bytes an mbarrier is told of."""
 
 
 class Dependences(frozenset[Source]):
@@ -74,7 +77,7 @@ class Unfollowed(Engine):
         raise UnsupportedError("what a fetch from a texture decides")
 
     def service(self, i: Instruction, name: str, words: Sequence[Value]) -> tuple[Value, Value]:
-        raise UnsupportedError("what a call of the driver decides")
+        raise UnsupportedError(f"what {'a call of the driver' if i.name == 'SERVICE' else i.opcode} decides")
 
 
 class Tracer(Unfollowed):
@@ -180,25 +183,26 @@ class Tracer(Unfollowed):
         return self.joined(*map(self.raw, o.parts), *words)
 
     def fetch(self, a: Access) -> tuple[Dependences, ...]:
-        if a.space != "barrier":  # a product's operands: those who read mbarriers so are refused by name
+        if a.space != "barrier" or at_mbarrier(a.i):
             self.request(a.space, a.address, a.lanes)
-        return (self.read(a.space, a.address),) * max(a.width // 4, 1)
+        return (self.read(a),) * max(a.width // 4, 1)
 
     def request(self, space: str, *deciding: object) -> None:
         refuse(space)
         if space in DECIDING:
             self.need(*deciding)
-        if space != "shared":
+        if space not in INSIDE:
             self.reach(*deciding)
 
     def reach(self, *deciding: object) -> None:
         self.found.places = self.found.places.joined(*deciding)
         self.found.reaches = True
 
-    def read(self, space: str, address: Dependences) -> Dependences:
-        if space == "const":
+    def read(self, a: Access) -> Dependences:
+        address: Dependences = a.address
+        if a.space == "const" or at_mbarrier(a.i):  # all that mbarriers are told is the same in every block
             return address
-        return address.joined(Dependences({LOCAL})) if space == "local" else self.data()
+        return address.joined(Dependences({LOCAL})) if a.space == "local" else self.data()
 
     def store(self, a: Access, source: Operand) -> None:
         if a.space == "local":
@@ -218,11 +222,28 @@ class Tracer(Unfollowed):
             self.found.writes[LOCAL] = self.joined(a.address, *words)
 
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Dependences, ...], to: Operand | None) -> None:
-        self.request(a.space, a.address, a.lanes)
+        self.request(a.space, a.address, a.lanes, *values if a.space == "barrier" else ())
         if to is not None and a.width == 16:
             self.write_words(to, [self.data()] * 4)
         elif to is not None:
-            self.write_old(to, self.data(), a.width == 8, None)
+            self.write_old(to, self.lane() if a.space == "barrier" else self.data(), a.width == 8, None)
+
+    def bulk_copy(
+        self, i: Instruction, name: str, shared: Dependences, outside: Dependences, size: Dependences
+    ) -> None:
+        self.reach(outside, size)
+
+    def service(self, i: Instruction, name: str, words: Sequence[Dependences]) -> tuple[Dependences, Dependences]:
+        if name not in TENSOR_COPIES:
+            return super().service(i, name, words)
+        self.need(*(words[n] for n in TENSOR_COPIES[name]))
+        self.reach(*words)
+        return NOTHING, NOTHING
+
+
+def at_mbarrier(i: Instruction) -> bool:
+    """Whether an instruction reads or changes an mbarrier and does nothing else."""
+    return i.name in ("SYNCS", "ARRIVES")
 
 
 def refuse(space: str) -> None:
@@ -233,14 +254,14 @@ def refuse(space: str) -> None:
 
 def footprint(i: Instruction) -> Footprint:
     """What an instruction's results and effects depend on. `UnsupportedError` for what is not followed."""
-    if i.name.startswith(REFUSED):
-        raise UnsupportedError(f"what {i.name} decides")
     x = Tracer()
     x.pc = i.pc
     if i.name in CONTROL:
         at_control(x, i)
     else:
         OPERATIONS[i.name].function(x, i)
+    if try_wait(i):  # for what phase, decides when threads go on
+        x.need(x.raw(i.operands[-1]))
     if i.predicate is not None:
         x.need(x.predicate(i.predicate))
         x.found.guarded = True

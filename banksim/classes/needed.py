@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from banksim.classes.footprint import THREAD, Dependences, Footprint, Guard, Source, footprint
+from banksim.classes.footprint import THREAD, Dependences, Footprint, Guard, Source, at_mbarrier, footprint
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL, ENDS
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
@@ -121,7 +121,7 @@ def of_data(source: Source) -> int | None:
 
 def always(i: Instruction) -> bool:
     """Whether an instruction is needed even if nothing reads its results."""
-    return i.name in CONTROL or request(i) is not None
+    return i.name in CONTROL or request(i) is not None or at_mbarrier(i)
 
 
 Read = tuple[Source, Guard | None]

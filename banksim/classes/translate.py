@@ -45,6 +45,13 @@ class ClassTranslator(Translator):
         self.x.guard = guard
         super().count_guarded(i)
 
+    def hold(self, i: Instruction) -> None:
+        self.x.pc, self.x.guard = i.pc, None
+        if i.predicate is not None:
+            self.follower.decided(self.follower.predicate(i.predicate))
+        self.follower.decided(self.follower.raw(i.operands[-1]))
+        super().hold(i)
+
     def decide(self, i: Instruction) -> None:
         """All that control flow reads must be known, and the same in all blocks."""
         written = written_by_control(i)

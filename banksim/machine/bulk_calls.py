@@ -153,6 +153,12 @@ def tensor_in(host: Host, lanes: Sequence[int], v: Words) -> None:
         complete(host, barrier, part.nbytes, lane)
 
 
+def tensor_arrives(host: Host, lanes: Sequence[int], v: Words) -> None:
+    """What `tensor_in` tells mbarriers, with no byte moved."""
+    part = part_of(host, v, lanes[0], False)
+    complete(host, int(v[1, lanes[0]]), part.nbytes, lanes[0])
+
+
 def tensor_out(host: Host, lanes: Sequence[int], v: Words) -> None:
     """A store; a reduction where the instruction says which."""
     lane = lanes[0]

@@ -10,5 +10,6 @@ SERVICES: dict[str, Service] = {
     "reduce_out": bulk_calls.reduce_out,
     "reduce_in_cluster": bulk_calls.reduce_in_cluster,
     "tensor_in": bulk_calls.tensor_in,
+    "tensor_arrives": bulk_calls.tensor_arrives,
     "tensor_out": bulk_calls.tensor_out,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import CUSTOMARY, GRIDS, IRREGULAR, LIBRARY, SETS, Grid
+from grids import CUSTOMARY, GRIDS, IRREGULAR, LIBRARY, PRACTICE, SETS, Grid
 
 import banksim
 from banksim.runs.outcome import Run
@@ -20,10 +20,18 @@ FEW = {"transpose": 4, "transpose_padded": 4, "product": 4, "reduce": 2, "scan":
 RECORDED = {one["name"]: one for chosen in SETS for one in recordings.text(chosen)["launches"]}
 EXECUTED = ("clustered", "causal_softmax", "layer_norm", "radix_ranks", "compressed_rows", "life")
 """Kernels whose blocks are all executed, and need memory: blocks of clusters, or data decide what they do."""
-EACH = ("shuffled", "bits", "spilled", "doubling", "rastered", "pairs", "hilbert", "stream_k")
+EACH = ("shuffled", "bits", "spilled", "doubling", "rastered", "pairs", "hilbert", "stream_k", "morton_product",
+        "hilbert_copy", "packed_sequences", "scaled_rows", "dropped", "packed_triangles",
+        "grouped_queries")  # fmt: skip
 """Those of which nearly each block is executed, as far as counts need it."""
-OF_A_GPU = [one for one in (*GRIDS, *IRREGULAR, *CUSTOMARY, *LIBRARY) if one.name in RECORDED]
+OF_A_GPU = [one for one in (*GRIDS, *IRREGULAR, *CUSTOMARY, *LIBRARY, *PRACTICE) if one.name in RECORDED]
 TAKES_SECONDS = [one for one in OF_A_GPU if one.kernel in (*EXECUTED, *EACH) and np.prod(one.grid) > 10**5]
+OTHER = {
+    "pyramid 1001x1003 16000,16033": "what the source page calls ideal of 8 bytes, where half of the lanes ask",
+    "tensor_pipeline 1001000 1001,72": "the source page counts copies past the L1 cache that a guard turns off",
+    "bulk_rows 100003 3,2": "a GPU gives up a try_wait after some time, and the code tries again",
+}
+"""Launches of which a GPU counts something else, and what."""
 MORE = {
     "convolution 1000001 128000001,13": (0, 16),
     "boxes 127x101x83 401,330": (892, 9233),
@@ -74,7 +82,11 @@ def test_any_size_is_counted_as_every_block(
 
 @pytest.mark.parametrize(
     "one",
-    [one for one in OF_A_GPU if one not in TAKES_SECONDS or os.environ.get("BANKSIM_GRIDS") == "all"],
+    [
+        pytest.param(one, marks=[pytest.mark.xfail(reason=OTHER[one.name], strict=True)] if one.name in OTHER else [])
+        for one in OF_A_GPU
+        if one not in TAKES_SECONDS or os.environ.get("BANKSIM_GRIDS") == "all"
+    ],
     ids=lambda one: one.name,
 )
 def test_a_gpu_counts_the_same(module: Any, one: Grid) -> None:

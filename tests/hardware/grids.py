@@ -1,6 +1,6 @@
 """Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
 
-SET is `grids`, `irregular`, `customary` or `library`, a file of kernels beside this one:
+SET is `grids`, `irregular`, `customary`, `library` or `practice`, a file of kernels beside this one:
 
 python grids.py compile SET           makes tests/data/hardware/SET.cubin
 python grids.py launch SET NAME …     launches, on a GPU
@@ -172,7 +172,28 @@ LIBRARY = [
     Grid("experts", (1_300_013,), (64,), (75_000, 4_000)),
     Grid("rotated_tiles", (1_000_003,), (64,), (12, 757)),
 ]
-SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY}
+PRACTICE = [
+    Grid("doubled_scan", (1_000_003,), (128,), (1000, 128_000_300)),
+    Grid("grouped_queries", (129, 8400), (128,), (512, 3)),
+    Grid("stockham", (1_000_003,), (64,), (1024, 2)),
+    Grid("permuted_axes", (1_200_000,), (64,), (475, 630)),
+    Grid("turned_volume", (100, 200, 60), (32, 8), (3190, 197)),
+    Grid("xor_tiles", (1024, 1024), (64,), (16_100, 16_377)),
+    Grid("morton_product", (1_048_576,), (64,), (7001, 8100)),
+    Grid("hilbert_copy", (1_048_576,), (64,), (16_384, 10)),
+    Grid("two_tile_stream_k", (1_000_003,), (64,), (2_300_007, 24)),
+    Grid("packed_sequences", (1_000_003,), (64,), (40_001, 25)),
+    Grid("pyramid", (1001, 1003), (16, 16), (16_000, 16_033)),
+    Grid("wrapped_hash", (1_000_003,), (64,), (1001, 3_000_000_000)),
+    Grid("tensor_pipeline", (1_001_000,), (64,), (1001, 72)),
+    Grid("bulk_rows", (100_003,), (64,), (3, 2)),
+    Grid("scaled_rows", (1_000_003,), (64,), (700_001, 64)),
+    Grid("dropped", (1_000_003,), (64,), (700_001, 64)),
+    Grid("packed_triangles", (1_000_405,), (64,), (1414, 45_248)),
+    Grid("winograd", (1_000_003,), (64,), (113, 111)),
+    Grid("magic_divisions", (1_000_003,), (64,), (100, 37)),
+]
+SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY, "practice": PRACTICE}
 
 
 def compile_all(chosen: str) -> None:
