@@ -6,7 +6,7 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -98,11 +98,17 @@ def compiled(code: Code) -> bytes:
     """The object code, for this computer."""
 
     def work() -> bytes:
-        machine = target_machine(code.how)
+        machine = kept_machine(code.how)
         return bytes(machine.emit_object(optimised(code.text, machine, code.smaller)))
 
     prepare_llvm()
     return interruptible(work)
+
+
+@cache
+def kept_machine(how: int) -> llvm.TargetMachine:
+    """One for all codes: its first takes LLVM as long as 3,000 characters of code do."""
+    return target_machine(how)
 
 
 def optimised(text: str, machine: llvm.TargetMachine, smaller: bool = True) -> llvm.ModuleRef:

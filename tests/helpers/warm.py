@@ -68,6 +68,9 @@ def serve(address: str) -> None:
 
     for name in (*(f"banksim.commands.{name.replace(' ', '_')}" for name in COMMANDS), *IMPORTED):
         importlib.import_module(name)
+    from numba.cuda.descriptor import cuda_target
+
+    cuda_target.typing_context.refresh()  # a third of a second, which the first kernel that is compiled takes
     assert len(os.listdir("/proc/self/task")) == 1
     gc.collect()
     gc.freeze()

@@ -9,7 +9,8 @@ from collections import deque
 import pytest
 
 from banksim.system import llvm_compiler
-from banksim.system.llvm_compiler import Code, all_compiled
+from banksim.system.llvm_compiler import Code, all_compiled, compiled
+from banksim.system.native_code import target_machine
 
 CODES = [Code(f"define i32 @f{n}() {{\n ret i32 {n}\n}}\n", 2) for n in range(6)]
 FORKS = """
@@ -46,3 +47,16 @@ def test_what_is_left_may_be_taken_by_the_other_at_any_time(monkeypatch: pytest.
     assert llvm_compiler.TAKEN.acquire(timeout=30), "the thread has ended"
     llvm_compiler.TAKEN.release()
     assert not raised
+
+
+def test_codes_compiled_by_one_machine_are_those_of_machines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(llvm_compiler, "target_machine", lambda how: made.append(how) or target_machine(how))
+    llvm_compiler.kept_machine.cache_clear()
+    together, alone = [compiled(code) for code in CODES], list[bytes]()
+    for code in CODES:
+        llvm_compiler.kept_machine.cache_clear()
+        alone.append(compiled(code))
+    assert together == alone
+    assert made == [2] * (1 + len(CODES))
+    assert len(set(alone)) == len(CODES)

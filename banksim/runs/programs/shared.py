@@ -35,7 +35,7 @@ class Shared:
     def attribute_numbers(self) -> dict[str, int]:
         """The numbers of CUdevice_attribute, by name."""
         header = next(folder / "cuda.h" for folder in tools.include_folders() if (folder / "cuda.h").is_file())
-        found = re.findall(r"\bCU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
+        found = re.findall(r"CU_DEVICE_ATTRIBUTE_(\w+)\s*=\s*(\d+)", header.read_text())
         return {name: int(number) for name, number in found}
 
     def failed(self, error: Exception) -> None:
