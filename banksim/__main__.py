@@ -39,12 +39,19 @@ class Parser(ArgumentParser):
             hints = (self.of_sibling(word) or near(word.strip("-"), self.names(), "--") for word in words)
             message += next(filter(None, hints), "")
         if message.endswith(": expected one argument"):
-            option = message.split()[1].rpartition("/")[2].rstrip(":")
-            message += f": write one that begins with - as {option}=-…" if option.startswith("--") else ""
+            message += self.of_value(message.split()[1].rstrip(":").split("/"))
         raise InputError(f"{message} (see {self.prog} --help)")
 
     def names(self) -> list[str]:
         return ["", *(option.strip("-") for action in self._actions for option in action.option_strings)]
+
+    def of_value(self, names: list[str]) -> str:
+        """What an option of these names wants that stands at the end, before another one or before a dash."""
+        [wanted] = [action.metavar for action in self._actions if names[-1] in action.option_strings]
+        at = next((place for place, word in enumerate(self.given) if word in names), len(self.given))
+        behind = "".join(self.given[at + 1 : at + 2]).partition("=")[0]
+        is_value = behind.startswith("-") and behind.strip("-") not in self.names()
+        return f": write one that begins with - as {names[-1]}=-…" if is_value else f": {wanted}"
 
     def of_sibling(self, option: str) -> str:
         """The command of the same family that has an option which this one lacks."""
@@ -89,6 +96,8 @@ def dispatch(words: list[str]) -> int:
     if not words:
         print(overview(), file=sys.stderr)
         return ending.ERROR
+    if os.path.exists(name):
+        raise InputError(f"{name!r} is a file and no command: to run it, give banksim run {name} (see banksim --help)")
     raise InputError(f"unknown command {name!r}{near(name, COMMANDS)}: give {listing()} (see banksim --help)")
 
 

@@ -110,7 +110,7 @@ class Scope:
 
     def unknown(self, name: syntax.Name) -> PatternError:
         """The error for a name that nothing declares."""
-        hint = near(name.name, self.known_words()) or ": declare it with --declare, or give it with --let"
+        hint = near(name.name, self.known_words()) or ": declare it with --declare, or give it with --let or --for"
         return name.span.error(f"unknown name `{name.name}`{hint}")
 
     # Integers

@@ -45,7 +45,7 @@ def counted(what: str, folder: str, files: list[Path]) -> Kept:
     sizes = []
     for file in files:
         with suppress(OSError):  # another process may have taken it away
-            if file.is_file():
+            if file.is_file() and not file.is_symlink():  # what a link leads to is not kept here
                 sizes.append(file.stat().st_size)
     return Kept(what, folder, len(sizes), sum(sizes))
 

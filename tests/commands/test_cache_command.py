@@ -19,7 +19,7 @@ def folders(tmp_path: Path, monkeypatch: Patch) -> tuple[Path, Path]:
     monkeypatch.setattr(jit, "folders_of_loops", lambda: {loops})
     loops.mkdir(parents=True)
     cache.put(cache.key("something"), bytes(1000))
-    cache.keep(b"int x;", "x.cu")
+    (cache.keep(b"int x;", "x.cu").parent / "library.so").symlink_to(__file__)
     for file in (own / "notes.txt", loops / "module.pyc", loops / "f-1.py311.nbi", loops / "f-1.py311.1.nbc"):
         file.write_bytes(bytes(10))
     return own, loops

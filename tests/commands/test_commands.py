@@ -134,6 +134,7 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(words: list[str], st
     [
         (["frob"], "unknown command 'frob': give pattern, kernel"),
         ([""], "unknown command '': give pattern"),
+        ([__file__], f"{__file__!r} is a file and no command: to run it, give banksim run {__file__} (see"),
         (["patern"], "unknown command 'patern' (did you mean pattern?): give pattern"),
         (["adivse"], "unknown command 'adivse' (did you mean advise?): give pattern"),
         ([*ROW, "--ach", "sm_90"], "unrecognized arguments: --ach sm_90 (did you mean --arch?) (see banksim pattern"),
@@ -145,7 +146,9 @@ def test_the_exit_status_tells_of_conflicts_above_the_limit(words: list[str], st
         (["check", "--frmat=text"], "unrecognized arguments: --frmat=text (did you mean --format?)"),
         (["pattern"], "no access: give one such as"),
         (["pattern", "x[0]", "--frob"], "unrecognized arguments: --frob (see banksim pattern --help)"),
-        (["pattern", "x[0]", "--block"], "argument --block: expected one argument"),
+        (["pattern", "x[0]", "--block"], "argument --block: expected one argument: X,Y,Z (see"),
+        (["kernel", "a.cu:k", "--check", "--timing"], "argument --check: expected one argument: CHECK,… (see"),
+        (["kernel", "a.cu:k", "--check", "--", "1"], "argument --check: expected one argument: CHECK,… (see"),
         (["run", "--nvcc", "-rdc=true", "a.cu"], "expected one argument: write one that begins with - as --nvcc=-…"),
         ([*ROW, "--arch", "sm_91"], "unknown architecture 'sm_91': give sm_90"),
         ([*ROW, "--arch", ","], "--arch names no architecture"),
