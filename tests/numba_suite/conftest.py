@@ -26,7 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if module.startswith(PACKAGE):
             name = "::".join([module.removeprefix(PACKAGE), *item.nodeid.split("::")[1:]])
             reason = next((why for start, why in known.items() if name == start or name.startswith(f"{start}::")), None)
-            if reason:
+            if reason and reason.startswith("not run: "):
+                item.add_marker(pytest.mark.skip(reason=reason))
+            elif reason:
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
 
 
