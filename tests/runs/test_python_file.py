@@ -109,7 +109,7 @@ def test_kernels_between_what_needs_a_gpu(tmp_path: Path, capsys: pytest.Capture
     assert before == "before"
     assert note.endswith(
         "program.py:3: importing it failed with ModuleNotFoundError: No module named 'no_such_package_of_plots' "
-        "(left out, with 3 more statements)"
+        "(this statement and 3 more are left out)"
     )
     file.write_text("1 / 0\n" + PROGRAM.replace("from __future__ import annotations", "").replace("@cuda.jit", ""))
     assert main(["kernel", "--list", str(file)]) == 2

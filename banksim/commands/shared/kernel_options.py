@@ -12,7 +12,6 @@ from banksim.commands.shared.argument_text import parse as value_of
 from banksim.errors import InputError, near
 from banksim.kernels.file_and_name import file_and_name
 from banksim.system.visible import say
-from banksim.wording import plural
 
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
@@ -110,8 +109,8 @@ def names_in(
     if left_out and not kernels:
         raise left_out[0]
     if left_out:
-        others = f", with {plural(len(left_out) - 1, 'more statement')}" if left_out[1:] else ""
-        say(f"{left_out[0]} (left out{others})")
+        statements = f"this statement and {len(left_out) - 1} more are" if left_out[1:] else "this statement is"
+        say(f"{left_out[0]} ({statements} left out)")
     if note := in_vain():
         say(note)
     return module, kernels
