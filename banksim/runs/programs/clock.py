@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Clock:
-    """A reading of the clock: launches so far, the microseconds of those with known time, the number of the others."""
+    """A reading of the clock: launches so far, the microseconds of those with known time, the number of the others; and
+    copies and fills so far, whose time is not simulated."""
 
     launches: int = 0
     unknown: int = 0
     microseconds: float = 0.0
+    copies: int = 0
 
     def after(self, microseconds: float | None) -> Clock:
         """The next reading, one launch later. None: the time of that launch is not known."""
@@ -24,8 +26,9 @@ class Clock:
         return replace(self, microseconds=self.microseconds + nanoseconds / 1000)
 
     def until(self, later: Clock) -> float:
-        """Milliseconds between two readings; NaN where no launch lies between them, or one whose time is not known. The
-        time of copies and of the host is not simulated."""
-        if self.launches == later.launches or self.unknown != later.unknown:
+        """Milliseconds between two readings; NaN where a launch lies between them whose time is not known, or nothing
+        but copies."""
+        of_copies = self.launches == later.launches and self.copies != later.copies
+        if of_copies or self.unknown != later.unknown:
             return math.nan
         return (later.microseconds - self.microseconds) / 1000

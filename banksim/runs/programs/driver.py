@@ -10,6 +10,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, SupportsInt, TypeVar
 
 import numpy as np
@@ -39,6 +40,8 @@ class Allocations:
         self.starts: list[int] = []
         self.bytes: dict[int, npt.NDArray[np.uint8]] = {}
         self.lock = threading.Lock()
+        self.copies = 0
+        """And fills, so far."""
 
     def allocate(self, size: int) -> int:
         return self.add(np.zeros(max(size, 1), np.uint8))
@@ -83,6 +86,8 @@ class Allocations:
         return np.ndarray(tuple(shape), dtype, data.data, address - start, strides and tuple(strides))
 
     def check(self, what: str, address: int, size: int) -> None:
+        """Before a copy or fill: whether it stays in its allocation."""
+        self.copies += 1
         found = self.find(address)
         if size and (found is None or address + size > found[0] + found[1].nbytes):
             raise InputError(f"{what}: {size} bytes at {address:#x} do not lie in one allocation of the device")
@@ -227,7 +232,7 @@ class Driver:
         self.recorded.pop(event, None)
 
     def cuEventRecord(self, event: int, stream: object) -> None:
-        self.recorded[event] = self.clock()
+        self.recorded[event] = replace(self.clock(), copies=self.memory.copies)
 
     def cuEventQuery(self, event: int) -> None:
         pass

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
+from math import nan
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn, SupportsInt
 
@@ -27,6 +28,7 @@ from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.changed_modules import changed
 from banksim.runs.programs.choice import Choice
+from banksim.runs.programs.clock import Clock
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
 from banksim.runs.programs.triton_driver import simulated_triton
@@ -87,7 +89,7 @@ class SimulatedGPU:
     def __init__(
         self, launches: Launches, options: Options, progress: LaunchProgress | None, requests: RequestsWriter | None
     ) -> None:
-        self.driver = Driver(launches.code, launches.mark)
+        self.driver = Driver(launches.code, launches.mark if options.timing else partial(Clock, microseconds=nan))
         self.launches, self.options = launches, options
         self.progress, self.requests = progress, requests
 

@@ -29,9 +29,11 @@ struct CUevent_st {
     bool recorded;
     bool behind; /* a launch that waited for the program: when that ended is not known */
     struct clock at;
+    uint64_t work; /* what streams had been given before */
     CUgraph capture;
     CUstream origin;
 };
+static uint64_t work;
 
 static struct CUstream_st legacy = {.id = 1}, per_thread = {.id = 2, .next = &legacy};
 static struct CUstream_st *streams = &per_thread;
@@ -56,6 +58,7 @@ CUresult banksim_submit(CUstream stream, CUresult (*perform)(void *), const void
     if (!known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     CUgraph graph = own(stream)->capture;
     if (banksim_recording(perform, arguments, size)) return CUDA_SUCCESS;
+    if (!graph) work++;
     return graph ? banksim_capture(graph, perform, arguments, size) : perform((void *)arguments);
 }
 
@@ -250,6 +253,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
     BEGIN();
     if (!event || !known(stream)) return CUDA_ERROR_INVALID_HANDLE;
     event->at = (struct clock){.unknown = UINT64_MAX};
+    event->work = work;
     event->behind = banksim_is_waited_for();
     if (!event->behind && !untimed) {
         struct answer answer = banksim_ask('C', "", 0);
@@ -281,8 +285,8 @@ CUresult cuEventQuery(CUevent event) {
     BEGIN();
     return event && event->behind && banksim_is_waited_for() ? CUDA_ERROR_NOT_READY : cuEventSynchronize(event);
 }
-/* The time of the launches between two events, if it is simulated. The time that passes here says nothing about a
-   GPU. */
+/* The time of the launches between two events, or of an event where nothing is, if it is simulated. That of copies alone is
+   not, and the time that passes here says nothing about a GPU. */
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
     BEGIN();
@@ -291,7 +295,8 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
     if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
     banksim_tell('T', "", 0);
     const struct clock *from = &start->at, *to = &end->at;
-    bool known = from->launches != to->launches && from->unknown == to->unknown;
+    bool known = from->unknown == to->unknown && to->unknown != UINT64_MAX;
+    known &= from->launches != to->launches || start->work == end->work;
     *milliseconds = known ? (float)((to->microseconds - from->microseconds) / 1000) : NAN;
     return CUDA_SUCCESS;
 }
