@@ -77,8 +77,10 @@ class Device:
     launched: list[ByKernel] = field(default_factory=list)
     most_waiting: int = 0
     """Of these at a time (cudaLimitDevRuntimePendingLaunchCount): of more, an H200 let some fail, by chance."""
-    some_failed: bool = False
-    """Whether a launch by a kernel was refused, which the thread's last error would tell."""
+    errors: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    """The last error of calls by a thread, by its block, warp and lane, unless it is 0."""
+    attributes: dict[int, int] = field(default_factory=dict)
+    """What kernels are answered that ask for attributes of the device, by their numbers."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -150,6 +152,8 @@ class Host:
     """Constant bank 0, and where parameters begin in it."""
     rank: int = 0
     """Of the block that asks."""
+    warp: int = 0
+    """Of the block, the one that asks."""
     ended: int = 0
     """The ranks of blocks of the cluster that have ended, as a mask."""
     in_cluster: bool = False

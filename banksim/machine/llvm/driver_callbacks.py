@@ -73,7 +73,7 @@ class Server:
 
     def serve(self, warp: int, pc: int, number: int, mask: int) -> None:
         c, host = self.context[0], self.host
-        index = self.warp[0] = (warp - int(c["warps"])) // int(c["warp_size"])
+        index = host.warp = self.warp[0] = (warp - int(c["warps"])) // int(c["warp_size"])
         host.instruction = self.launch.kernel.instructions[pc // BYTES]
         host.block, host.shared, host.rank = int(c["block"]), self.shared, int(c["own_shared"]) >> codes.RANK_BIT
         host.ended = int(self.cluster[0]["ended"])

@@ -243,6 +243,7 @@ class MemoryEngine(NumpyEngine):
             buffers=self.launch.buffers,
             shared=[block.shared[: self.launch.shared_bytes] for block in self.block.cluster.blocks],
             rank=self.block.rank,
+            warp=int(self.thread[0]) // LANES,
             ended=sum(1 << block.rank for block in self.block.cluster.blocks if not block.live),
             in_cluster=self.launch.explicit_cluster,
             constants=self.launch.constants[0],

@@ -107,10 +107,15 @@ def attributes_of_programs(arch: str) -> dict[str, int]:
     return attributes(arch) | OF_PROGRAMS | {"CLUSTER_LAUNCH": clusters}
 
 
+def by_number(arch: str, numbers: Mapping[str, int]) -> dict[int, int]:
+    """The attributes of programs, by the `numbers` of CUdevice_attribute."""
+    known = attributes_of_programs(arch)
+    return {number: known[name] for name, number in numbers.items() if name in known}
+
+
 def described(arch: str, numbers: Mapping[str, int]) -> bytes:
     """The device's name, and a line for each attribute of programs, by the `numbers` of CUdevice_attribute."""
-    known = attributes_of_programs(arch)
-    lines = [f"{number} {known[name]}" for name, number in numbers.items() if name in known]
+    lines = [f"{number} {value}" for number, value in by_number(arch, numbers).items()]
     return "\n".join([name(arch), *lines]).encode()
 
 

@@ -243,7 +243,8 @@ class Process:
     def heap(self, content: bytes) -> None:
         """The heap of malloc in kernels. Its content stays from launch to launch."""
         size = min(int.from_bytes(content, "little"), 1 << 31)
-        self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size)
+        attributes = device.by_number(self.program.launches.code, self.program.attribute_numbers)
+        self.device = Device(heap=PROGRAM.address_of(HEAP_SLOT), heap_bytes=size, attributes=attributes)
         self.buffers.hold(HEAP_SLOT, Buffer(np.zeros(size, np.uint8), "the heap of malloc"))
         self.repeats.contents.replaced(HEAP_SLOT)
 
@@ -342,7 +343,7 @@ class Process:
         self.repeats.contents.settle([module.slot])
         module.into(launch)
         self.device.printed, self.device.size, self.device.launched = {}, 0, []
-        self.device.parameter_bytes, self.device.some_failed = module.parameter_bytes, False
+        self.device.parameter_bytes, self.device.errors = module.parameter_bytes, {}
         self.device.most_waiting = self.most_waiting
         launch.device = self.device
         shown = program.progress(kernel.plain_name, launch.blocks) if program.progress else nullcontext()

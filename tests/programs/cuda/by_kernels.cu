@@ -33,10 +33,54 @@ __global__ void halves(int *out, int size) { // ends by a launch of no block, an
     halves<<<size / 2, 1>>>(out, size / 2);
     halves<<<1, 1025>>>(out, 0);
 }
-__global__ void asks(int *failed) {
-    asks<<<0, 1>>>(failed);
-    *failed = cudaGetLastError();
+__global__ void asks(int *out) { // device, attributes, and the last error of the thread alone
+    int device = 7, count = 7;
+    printf("%d %d", cudaGetDevice(&device), cudaGetDeviceCount(&count));
+    printf(" device %d of %d:", device, count);
+    for (int which : {1, 2, 8, 10, 12, 16, 39, 41, 75, 76, 78, 81, 82, 95, 97, 106, 111}) {
+        int value, status = cudaDeviceGetAttribute(&value, (cudaDeviceAttr)which, device);
+        printf(" %d", status ? -status : value);
+    }
+    printf("\n%s: %s\n", cudaGetErrorName(cudaErrorInvalidValue), cudaGetErrorString(cudaErrorInvalidValue));
+    fill<<<0, 1>>>(out, 0, 0);
+    printf("empty %d %d", cudaPeekAtLastError(), cudaGetLastError());
+    printf(" %d", cudaGetLastError());
+    fill<<<1, 1025>>>(out, 0, 0);
+    printf(" large %d", cudaGetLastError());
+    fill<<<1, 1, 1000000>>>(out, 0, 0);
+    printf(" shared %d", cudaGetLastError());
+    fill<<<dim3(1, 70000), 1>>>(out, 0, 0);
+    printf(" y %d\n", cudaGetLastError());
 }
+__global__ void whose() {
+    if (threadIdx.x == 0) whose<<<0, 1>>>();
+    __syncthreads();
+    printf("%d", cudaPeekAtLastError());
+}
+__global__ void copies(int *out) {
+    int *own = nullptr;
+    cudaMalloc((void **)&own, 32);
+    for (int n = 0; n < 8; n++) own[n] = n;
+    printf("copies %d %d", cudaMemcpyAsync(out, own, 32, cudaMemcpyDeviceToDevice, 0), cudaMemsetAsync(out + 8, 5, 8, 0));
+    fill<<<1, 4>>>(out, 0, 3);
+    printf(" %d\n", cudaMemcpyAsync(out + 10, out, 16, cudaMemcpyDefault, 0));
+}
+__global__ void events(int *out) {
+    cudaEvent_t event;
+    cudaStream_t one, two;
+    int made = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
+    next<<<1, 1, 0, one>>>(out);
+    printf("%d %d %d", made, cudaEventRecord(event, one), cudaStreamWaitEvent(two, event, 0));
+    last<<<1, 1, 0, two>>>(out);
+    printf(" %d\n", cudaEventDestroy(event));
+}
+__global__ void timed() {
+    cudaEvent_t event;
+    cudaEventCreateWithFlags(&event, cudaEventDefault);
+}
+__global__ void elsewhere(int *out) { next<<<1, 1, 0, (cudaStream_t)0x1234>>>(out); }
 __global__ void counted(int *count) { atomicAdd(count, 2); }
 __global__ void many(int *count) { counted<<<1, 1>>>(count); }
 __global__ void faulty(int *out) { out[1 << 30] = 1; }
@@ -56,7 +100,8 @@ int main(int argc, char **argv) {
     OK(cudaMallocManaged(&sums, 4096));
     if (argc > 1) {
         if (!strcmp(argv[1], "fault")) of_faulty<<<1, 1>>>(out);
-        if (!strcmp(argv[1], "asks")) asks<<<1, 1>>>(out);
+        if (!strcmp(argv[1], "timed event")) timed<<<1, 1>>>();
+        if (!strcmp(argv[1], "wrong stream")) elsewhere<<<1, 1>>>(out);
         size_t most;
         OK(cudaDeviceGetLimit(&most, cudaLimitDevRuntimePendingLaunchCount));
         IS(most, 2048);
@@ -76,5 +121,14 @@ int main(int argc, char **argv) {
     print("halves", out, 1);
     says<<<1, 1>>>(3);
     OK(cudaDeviceSynchronize());
+    asks<<<1, 1>>>(out);
+    whose<<<1, 4>>>();
+    OK(cudaDeviceSynchronize());
+    printf("\n");
+    copies<<<1, 1>>>(out);
+    print("copied", out, 14);
+    *out = 0;
+    events<<<1, 1>>>(out);
+    print("behind an event", out, 1);
     return 0;
 }
