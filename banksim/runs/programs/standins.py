@@ -152,7 +152,8 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             RUNTIME: [*runtime.linking("runtime", RUNTIME), *with_driver],
         }
         for source, name in LIBRARIES.items():
-            sources[name] = [*of_libraries, str(SOURCES / "libraries" / f"{source}.c")]
+            parts = (SOURCES / "libraries" / f"{source}.c", *sorted((SOURCES / "libraries").glob(f"{source}_*.c")))
+            sources[name] = [*of_libraries, *map(str, parts)]
             headers[DECLARED[source]] = declarations(there, sources[name], source)
             (there / DECLARED[source]).write_text(headers[DECLARED[source]])
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")

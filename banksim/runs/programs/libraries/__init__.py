@@ -9,7 +9,10 @@ factors.py   triangular factors of many matrices
 cublaslt.py  products of matrices, and what follows them
 cufft.py     Fourier transforms
 cusolver.py  systems of equations, eigenvalues, singular values
-cusparse.py  sparse matrices
+cusparse.py  products of sparse matrices with dense ones, and these as sparse ones
+sparse_matrices.py  sparse matrices in memory
+sparse_systems.py  products of two, triangular systems, incomplete factors
+sparse_vectors.py  sparse vectors, and conversions by the older functions
 curand.py    random numbers
 generators.py  the words that cuRAND's are made of
 twister.py  those of MT19937

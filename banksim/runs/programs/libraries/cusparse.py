@@ -1,82 +1,27 @@
-"""Sparse matrices of cuSPARSE (cuda/libraries/cusparse.c) over NumPy. Products are summed as doubles and rounded once:
-sums of floats may differ from cuSPARSE's in the last digits."""
+"""cuSPARSE (cuda/libraries/cusparse.c) over NumPy: products of sparse matrices with dense ones, and to and from these.
+Products are summed as doubles and rounded once: sums of floats may differ from cuSPARSE's in the last digits."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from banksim.errors import InputError, UnsupportedError
-from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries import sparse_systems, sparse_vectors
+from banksim.runs.programs.libraries.calls import Memory
 from banksim.runs.programs.libraries.data_types import STORED
 from banksim.runs.programs.libraries.matrices import Call, sum_of
-
-CSR, CSC, COO = 1, 2, 3
-BY_ROWS = 2
-INDICES: dict[int, type[np.generic]] = {2: np.int32, 3: np.int64}
-"""By cusparseIndexType_t."""
-SPARSE_WORDS, DENSE_WORDS = 11, 6
-
-
-@dataclass(frozen=True)
-class Sparse:
-    """A sparse matrix, field by field as the words of a call. Of CSR and CSC, `offsets` is where each row or column
-    begins; of COO, the row of each value."""
-
-    memory: Memory
-    form: int
-    rows: int
-    columns: int
-    count: int
-    offsets: int
-    indices: int
-    values: int
-    of_offsets: int
-    of_indices: int
-    base: int
-    kind: int
-
-    def array(self, address: int, count: int, index: int) -> Array:
-        if index not in INDICES:
-            raise UnsupportedError(f"{self.memory.what}: indices of cusparseIndexType_t {index}")
-        return self.memory.array(address, count, INDICES[index])
-
-    @property
-    def begins(self) -> Array:
-        """Where each row (of CSC: column) begins, as stored."""
-        return self.array(self.offsets, (self.columns if self.form == CSC else self.rows) + 1, self.of_offsets)
-
-    @property
-    def data(self) -> Array:
-        return self.memory.array(self.values, self.count, STORED[self.kind])
-
-    def stored_indices(self) -> Array:
-        return self.array(self.indices, self.count, self.of_indices)
-
-    def places(self) -> tuple[Array, Array]:
-        """The rows and the columns of the values, from 0 on. InputError where one does not lie in the matrix."""
-        other = self.stored_indices() - self.base
-        if self.form == COO:
-            along = self.array(self.offsets, self.count, self.of_offsets) - self.base
-        else:
-            begins = self.begins - self.base
-            if begins[0] != 0 or begins[-1] != self.count or (begins[1:] < begins[:-1]).any():
-                raise InputError(f"{self.memory.what}: offsets that do not rise from 0 to {self.count} values")
-            along = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-        rows, columns = (other, along) if self.form == CSC else (along, other)
-        for what, found, size in (("row", rows, self.rows), ("column", columns, self.columns)):
-            for outside in found[(found < 0) | (found >= size)][:1]:
-                raise InputError(f"{self.memory.what}: {what} {outside} of {size}, counted from 0")
-        return rows, columns
+from banksim.runs.programs.libraries.sparse_matrices import COO, CSC, DENSE_WORDS, SPARSE_WORDS, Sparse, dense
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
-    on_device, *rest = words
-    if name in ("SpMV", "SpMM"):
-        product(memory, on_device, rest)
-        return b""
-    sparse = Sparse(memory, *rest[:SPARSE_WORDS])
-    full = dense(memory, *rest[SPARSE_WORDS:])
+    """Words: whether scalars and results are on the device, and what the function wants."""
+    return COMPUTE[name](memory, *words)
+
+
+def convert(name: str, memory: Memory, on_device: int, *words: int) -> bytes:
+    """From dense to sparse, in two steps, and back."""
+    sparse = Sparse(memory, *words[:SPARSE_WORDS])
+    full = dense(memory, *words[SPARSE_WORDS:])
     if name == "SparseToDense":
         full[:] = 0
         full[sparse.places()] = sparse.data
@@ -94,15 +39,8 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     return len(rows).to_bytes(8, "little")
 
 
-def dense(memory: Memory, rows: int, columns: int, leading: int, address: int, kind: int, order: int) -> Array:
-    if order == BY_ROWS:
-        return memory.matrix(address, columns, rows, leading, STORED[kind]).T
-    return memory.matrix(address, rows, columns, leading, STORED[kind])
-
-
-def product(memory: Memory, on_device: int, words: Sequence[int]) -> None:
+def product(memory: Memory, on_device: int, op: int, op_of_b: int, *rest: int) -> bytes:
     """c = alpha · op(a) · op(b) + beta · c."""
-    op, op_of_b, *rest = words
     sparse = Sparse(memory, *rest[4 : 4 + SPARSE_WORDS])
     right, to = (
         dense(memory, *rest[at : at + DENSE_WORDS]) for at in (4 + SPARSE_WORDS, 4 + SPARSE_WORDS + DENSE_WORDS)
@@ -119,3 +57,13 @@ def product(memory: Memory, on_device: int, words: Sequence[int]) -> None:
         if np.iscomplexobj(terms):
             found[:, column] += 1j * np.bincount(rows, terms.imag, len(to))
     to[:] = sum_of(alpha * found, beta, to)
+    return b""
+
+
+COMPUTE: dict[str, Callable[..., bytes]] = {
+    "SpMV": product,
+    "SpMM": product,
+    **{name: partial(convert, name) for name in ("SparseToDense", "DenseToSparse_analysis", "DenseToSparse_convert")},
+    **sparse_systems.COMPUTE,
+    **sparse_vectors.COMPUTE,
+}

@@ -196,6 +196,18 @@ def test_a_sparse_matrix_that_is_none_is_refused(
         call("SparseToDense", *words, buffers=buffers, library=b"cuSPARSE")
 
 
+def test_a_triangle_with_a_zero_on_its_diagonal_and_places_outside_of_a_vector_are_refused() -> None:
+    buffers = [np.array(one, np.int32) for one in ([0, 1, 2], [0, 0])] + [np.ones(2, np.float32)] * 3
+    at = [PROGRAM.address_of(n) for n in range(5)]
+    matrix, right, to = (1, 2, 2, 2, *at[:3], 2, 2, 0, 0), (2, 1, 2, at[3], 0, 1), (2, 1, 2, at[4], 0, 1)
+    with pytest.raises(UnsupportedError, match="no value but 0 on the diagonal of row 1, counted from 0"):
+        call("SpSV", 0, 0, 0, 0, 0, 0x3F800000, 0, *matrix, *right, *to, buffers=buffers, library=b"cuSPARSE")
+    vector = (0, 2, 1, 2, 0, at[0], at[2], 2, 2, 0, 0)
+    buffers[0] = np.array([0, 2], np.int32)
+    with pytest.raises(InputError, match="cuSPARSE Gather: place 2 of 2, counted from 0"):
+        call("Gather", 0, 0, 0, 0, 0, *vector, at[3], buffers=buffers, library=b"cuSPARSE")
+
+
 def test_what_cusolver_cannot_compute_is_refused() -> None:
     """NumPy's own errors are no answer: a matrix of NaN, and rows that are none."""
     at = [PROGRAM.address_of(n) for n in range(3)]
@@ -263,12 +275,12 @@ def test_a_library_without_a_stand_in_is_named(
 
 
 def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) -> None:
-    text = "#include <cusparse.h>\nint main() { return cusparseSpGEMM_copy(nullptr); }"
+    text = "#include <cusparse.h>\nint main() { return cusparseSpGEMMreuse_copy(nullptr); }"
     said = err_of(capfd, ["run", str(written_to(tmp_path / "a.cu", text))])
-    assert said.startswith("banksim: cusparseSpGEMM_copy is not provided by banksim's stand-in\n")
+    assert said.startswith("banksim: cusparseSpGEMMreuse_copy is not provided by banksim's stand-in\n")
 
 
-@pytest.mark.parametrize("program", ["lt_products", "solver", "sparse"])
+@pytest.mark.parametrize("program", ["lt_products", "solver", "sparse", "sparse_calls"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
     status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cpp")

@@ -1,47 +1,6 @@
 /* The stand-in for libcusparse.so.12: matrices stored by rows, by columns or as coordinates, and dense ones. What they
    are is kept here; libraries/cusparse.py computes. */
-#include "cusparse.h"
-#include "library_calls.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-struct cusparseContext {
-    cudaStream_t stream;
-    cusparsePointerMode_t mode;
-};
-struct cusparseMatDescr {
-    cusparseMatrixType_t type;
-    cusparseFillMode_t fill;
-    cusparseDiagType_t diagonal;
-    cusparseIndexBase_t base;
-};
-/* `offsets`: where each row (of CSC: column) begins, or the row of each value (COO); `indices`: the other coordinate. */
-struct cusparseSpMatDescr {
-    cusparseFormat_t format;
-    int64_t rows, cols, nnz;
-    void *offsets, *indices, *values;
-    cusparseIndexType_t of_offsets, of_indices;
-    cusparseIndexBase_t base;
-    cudaDataType type;
-    cusparseFillMode_t fill;
-    cusparseDiagType_t diagonal;
-};
-struct cusparseDnMatDescr {
-    int64_t rows, cols, ld;
-    void *values;
-    cudaDataType type;
-    cusparseOrder_t order;
-    int count;
-    int64_t stride;
-};
-struct cusparseDnVecDescr {
-    struct cusparseDnMatDescr column; /* a matrix of one column */
-};
-
-#define OK return CUSPARSE_STATUS_SUCCESS
-#define NEED(CONDITION) \
-    if (!(CONDITION)) return CUSPARSE_STATUS_INVALID_VALUE
+#include "cusparse_parts.h"
 
 /* ---- handles */
 cusparseStatus_t cusparseCreate(cusparseHandle_t *handle) {
@@ -110,6 +69,7 @@ static cusparseStatus_t sparse(cusparseSpMatDescr_t *made, struct cusparseSpMatD
     NEED(as.rows * as.cols >= as.nnz);
     *made = banksim_zeroed(sizeof **made);
     **made = as;
+    (*made)->count = 1;
     OK;
 }
 #define COMPRESSED(NAME, FORMAT, CONST, KIND)                                                                          \
@@ -156,11 +116,6 @@ COORDINATES(ConstCoo, const, cusparseConstSpMatDescr_t)
 DENSE(, , cusparseDn)
 DENSE(Const, const, cusparseConstDn)
 
-#define DESTROY(NAME, TYPE)                              \
-    cusparseStatus_t cusparseDestroy##NAME(TYPE given) { \
-        free((void *)given);                             \
-        OK;                                              \
-    }
 DESTROY(, cusparseHandle_t)
 DESTROY(MatDescr, cusparseMatDescr_t)
 DESTROY(SpMat, cusparseConstSpMatDescr_t)
@@ -215,6 +170,20 @@ cusparseStatus_t cusparseSpMatSetAttribute(cusparseSpMatDescr_t of, cusparseSpMa
     memcpy(which == CUSPARSE_SPMAT_FILL_MODE ? (void *)&of->fill : &of->diagonal, value, size);
     OK;
 }
+cusparseStatus_t cusparseSpMatGetAttribute(cusparseConstSpMatDescr_t of, cusparseSpMatAttribute_t which, void *value,
+                                           size_t size) {
+    NEED(of && value && (unsigned)which < 2 && size == 4);
+    memcpy(value, which == CUSPARSE_SPMAT_FILL_MODE ? (void *)&of->fill : &of->diagonal, size);
+    OK;
+}
+cusparseStatus_t cusparseCsrSetStridedBatch(cusparseSpMatDescr_t of, int count, int64_t offsets_stride, int64_t stride) {
+    NEED(of && count > 0 && offsets_stride >= 0 && stride >= 0);
+    of->count = count, of->offsets_stride = offsets_stride, of->stride = stride;
+    OK;
+}
+cusparseStatus_t cusparseCooSetStridedBatch(cusparseSpMatDescr_t of, int count, int64_t stride) {
+    return cusparseCsrSetStridedBatch(of, count, stride, stride);
+}
 cusparseStatus_t cusparseDnVecGet(cusparseDnVecDescr_t of, int64_t *size, void **values, cudaDataType *type) {
     NEED(of && size && values && type);
     *size = of->column.rows, *values = of->column.values, *type = of->column.type;
@@ -229,51 +198,39 @@ cusparseStatus_t cusparseDnMatGet(cusparseDnMatDescr_t of, int64_t *rows, int64_
 }
 cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t of, int count, int64_t stride) {
     NEED(of && count > 0 && stride >= 0);
-    if (count > 1 && banksim_missing("cusparseDnMatSetStridedBatch of several")) return CUSPARSE_STATUS_NOT_SUPPORTED;
+    of->count = count, of->stride = stride;
     OK;
 }
 
-/* ---- what banksim computes: scalars as those of cuBLAS (cublas.c), a sparse matrix, dense ones */
-#define WORD(p) (uint64_t)(uintptr_t)(p)
-#define OF_SPARSE(a)                                                                                       \
-    a->format, a->rows, a->cols, a->nnz, WORD(a->offsets), WORD(a->indices), WORD(a->values), a->of_offsets, \
-        a->of_indices, a->base, a->type
-#define OF_DENSE(b) b->rows, b->cols, b->ld, WORD(b->values), b->type, b->order
-#define COMPUTE(NAME, RESULT, SIZE, ...)                                                                            \
-    const uint64_t words[] = {h->mode, __VA_ARGS__};                                                                \
-    return status_of(banksim_compute(h->stream, "cuSPARSE", NAME, words, sizeof words / sizeof *words, RESULT, SIZE))
-
-static cusparseStatus_t status_of(CUresult failed) {
-    return !failed                             ? CUSPARSE_STATUS_SUCCESS
-           : failed == CUDA_ERROR_NOT_SUPPORTED ? CUSPARSE_STATUS_NOT_SUPPORTED
-                                                : CUSPARSE_STATUS_EXECUTION_FAILED;
-}
-static uint64_t scalar(cusparseHandle_t h, const void *pointer, cudaDataType type, int word) {
-    uint64_t bits[2] = {WORD(pointer)};
-    size_t size = type == CUDA_R_32F ? 4 : type == CUDA_C_64F ? 16 : 8;
-    if (h->mode == CUSPARSE_POINTER_MODE_HOST) bits[0] = 0, memcpy(bits, pointer, size);
-    return bits[word];
-}
+/* ---- products with dense matrices */
 static cusparseStatus_t fits(cusparseHandle_t h, cusparseOperation_t op, cusparseOperation_t opb, const void *alpha,
                              cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b, const void *beta,
                              cusparseConstDnMatDescr_t c, cudaDataType computed) {
     NEED(h && alpha && a && b && beta && c && (unsigned)op < 3 && (unsigned)opb < 3);
     NEED((op ? a->cols : a->rows) == c->rows && (opb ? b->rows : b->cols) == c->cols);
     NEED((op ? a->rows : a->cols) == (opb ? b->cols : b->rows));
-    bool of_halves = b->type == CUDA_R_16F || b->type == CUDA_R_16BF || b->type == CUDA_C_16F || b->type == CUDA_C_16BF;
-    if (of_halves || b->type == CUDA_R_8I) banksim_missing("cusparse products of halves or bytes");
-    bool known = computed == CUDA_R_32F || computed == CUDA_R_64F || computed == CUDA_C_32F || computed == CUDA_C_64F;
-    if (!known || a->type != computed || b->type != computed || c->type != computed)
+    bool known = is_known(b->type, computed) && a->type == computed && c->type == computed;
+    if (!known || (a->count > 1 && a->count != c->count) || (b->count > 1 && b->count != c->count))
         return CUSPARSE_STATUS_NOT_SUPPORTED;
     OK;
+}
+static cusparseStatus_t product_of(cusparseHandle_t h, const char *name, cusparseOperation_t op, cusparseOperation_t opb,
+                                   const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
+                                   const void *beta, cusparseConstDnMatDescr_t c, cudaDataType computed) {
+    COMPUTE(name, NULL, 0, op, opb, SCALAR(alpha, computed), SCALAR(beta, computed), OF_SPARSE(a), OF_DENSE(b),
+            OF_DENSE(c));
 }
 static cusparseStatus_t product(cusparseHandle_t h, const char *name, cusparseOperation_t op, cusparseOperation_t opb,
                                 const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                                 const void *beta, cusparseConstDnMatDescr_t c, cudaDataType computed) {
-    COMPUTE(name, NULL, 0, op, opb, scalar(h, alpha, computed, 0), scalar(h, alpha, computed, 1),
-            scalar(h, beta, computed, 0), scalar(h, beta, computed, 1), OF_SPARSE(a), OF_DENSE(b), OF_DENSE(c));
+    for (int n = 0; n < c->count; n++) {
+        struct cusparseSpMatDescr left = sparse_one(a, n);
+        struct cusparseDnMatDescr right = dense_one(b, n), to = dense_one(c, n);
+        cusparseStatus_t failed = product_of(h, name, op, opb, alpha, &left, &right, beta, &to, computed);
+        if (failed) return failed;
+    }
+    OK;
 }
-#define COLUMN(v) ((cusparseConstDnMatDescr_t)(v))
 #define VECTORS                                                                                              \
     cusparseHandle_t h, cusparseOperation_t op, const void *alpha, cusparseConstSpMatDescr_t a,               \
         cusparseConstDnVecDescr_t x, const void *beta, cusparseDnVecDescr_t y, cudaDataType computed,          \
