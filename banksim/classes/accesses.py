@@ -1,8 +1,9 @@
-"""Loads, stores and atomics of the block that is executed. Requests to shared memory are judged, but no data is moved.
+"""Loads, stores and atomics of the block that is executed. Requests to shared memory are judged.
 
-What is read counts as unknown, except from local memory, which holds spilled registers. Global memory is not touched
-at all. The addresses of a request may differ from block to block in a way that no bank rule sees: by the same amount
-in all lanes, a multiple of the rules' period."""
+What is read from global memory, which is not touched at all, counts as unknown. Local memory, which holds spilled
+registers, is followed, and so is shared memory where counts need what is loaded from it; else its data is not moved.
+The addresses of a request may differ from block to block in a way that no bank rule sees: by the same amount in all
+lanes, a multiple of the rules' period."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from banksim.architectures.code_layout import CONSTANT_WINDOW, LOCAL_WINDOW, SHA
 from banksim.classes.compiled.records import REGION
 from banksim.classes.followed import Followed
 from banksim.classes.follower import Follower
-from banksim.classes.footprint import LOCAL, TENSOR_COPIES, at_mbarrier, refuse
+from banksim.classes.footprint import LOCAL, SHARED, TENSOR_COPIES, at_mbarrier, refuse
 from banksim.classes.needed import Needed
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Operand
@@ -20,13 +21,14 @@ from banksim.machine.codes import READ, WRITTEN
 from banksim.machine.engine import Access
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.buffers import find_buffer
+from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, WORDS, Value, splat, vector
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, splat, vector
 from banksim.machine.operations.loads_and_stores import request
 from banksim.machine.state import CONTEXT, ERROR
 
-GLOBAL = frozenset({"global", "generic"})
-"""Spaces whose accesses may be to global memory."""
+GLOBAL, IN_SHARED = frozenset({"global", "generic"}), frozenset({"shared", "generic"})
+"""Spaces whose accesses may be to global memory, and to shared memory."""
 
 
 class MemoryFollower(Follower):
@@ -38,20 +40,25 @@ class MemoryFollower(Follower):
     ) -> None:
         super().__init__(inner, needed, axes, period)
         self.placed = placed
+        self.keeps = bool(needed.loads)
+        """Whether shared memory is followed."""
 
     def fetch(self, a: Access) -> tuple[Followed, ...]:
         if a.space == "const":
             return (Followed(self, self.inner.load_constant(a.bank, self.decided(a.address), a.width, a.signed)),)
         if a.space == "local":
-            return self.from_local(a)
+            return self.from_kept(a)
         if at_mbarrier(a.i):
             return tuple(Followed(self, v) for v in self.inner.fetch(a._replace(address=self.decided(a.address))))
         if a.space != "barrier":  # see `Tracer.fetch`
             self.ask(a)
+        if a.i.pc in self.needed.loads:
+            lanes = None if a.lanes is None else self.decided(a.lanes)
+            return self.from_kept(a._replace(space="barrier", lanes=lanes))
         return (self.nothing(),) * max(a.width // 4, 1)
 
     def store(self, a: Access, source: Operand) -> None:
-        if a.space == "local":
+        if a.space == "local" or (self.keeps and a.space in IN_SHARED):
             super().store(a, source)
         else:
             self.ask(a)
@@ -64,14 +71,16 @@ class MemoryFollower(Follower):
         source: Followed | None = None,
     ) -> None:
         if a.space == "local":
-            self.to_local(a, words)
+            self.to_kept(a, words)
         else:
             self.ask(a, other, source)
+            self.to_shared(a, words)
 
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Followed, ...], to: Operand | None) -> None:
         if a.space == "barrier":
             return self.arrive(a, kind, function, tuple(map(self.decided, values)), to)
         self.ask(a)
+        self.to_shared(a, [self.nothing()] * max(a.width // 4, 1))
         if to is None or to.is_zero:
             return
         if a.width == 16:
@@ -92,6 +101,7 @@ class MemoryFollower(Follower):
 
     def bulk_copy(self, i: Instruction, name: str, shared: Followed, outside: Followed, size: Followed) -> None:
         self.refuse_placed(i)
+        self.forget_shared(self.e, self.inner.context)
 
     def service(self, i: Instruction, name: str, words: Sequence[Followed]) -> tuple[Followed, Followed]:
         """A copy of a tensor tells an mbarrier as many bytes as its map says; the map must be an argument."""
@@ -102,6 +112,7 @@ class MemoryFollower(Follower):
             self.undecided(~in_arguments.plain)
             told = [self.decided(v) if n in TENSOR_COPIES[name] else v.plain for n, v in enumerate(words)]
             self.inner.service(i, "tensor_arrives", told)
+            self.forget_shared(self.e, self.inner.context)
         return self.nothing(), self.nothing()
 
     def refuse_placed(self, i: Instruction) -> None:
@@ -232,23 +243,40 @@ class MemoryFollower(Follower):
         e.store(b.or_(b.load(noted, typ=INT[8]), INT[8](use)), noted)
         b.ret(size)
 
-    # ---- local memory: beside its content a copy for each axis with slopes, and one that marks what is unknown (where
-    # any mark in a word counts for all of it)
+    # ---- local and shared memory: beside its content a copy for each axis with slopes, and one that marks what is
+    # unknown (where any mark in a word counts for all of it)
+    def to_shared(self, a: Access, words: Sequence[Followed]) -> None:
+        """Keep what is written, without a request."""
+        if not self.keeps or a.space not in IN_SHARED:
+            return
+        address, chosen = a.address, None if a.lanes is None else self.decided(a.lanes)
+        if a.space == "generic":
+            address, chosen = self.in_window(a.address, chosen)
+        with self.among(chosen):
+            self.to_kept(Access(a.i, "barrier", address, a.width), words)
+
+    def forget_shared(self, e: Emitter, context: ir.Value) -> None:
+        """From now on nothing is known of shared memory: in front of a block, and where a copy writes there."""
+        if self.keeps:
+            marks = e.get(e.get(context, CONTEXT, "region", as_type=POINTER), REGION, "local", len(self.axes), POINTER)
+            memory, size = e.get(marks, CONTEXT, "shared", as_type=POINTER), e.get(context, CONTEXT, "shared_reach")
+            e.call("llvm.memset.p0.i64", VOID, memory, INT[8](0xFF), size, INT[1](0))
+
     def copies(self) -> list[ir.Value]:
-        """Contexts like the worker's, each with one of these copies as its local memory: first those of the axes, then
-        the one for what is unknown."""
+        """Contexts like the worker's, each with one of these copies as its memory: first those of the axes, then the
+        one for what is unknown."""
         region = self.e.get(self.inner.context, CONTEXT, "region", as_type=POINTER)
         wanted = [*range(len(self.axes)), len(self.axes)]
         return [self.e.get(region, REGION, "local", n, POINTER) for n in wanted]
 
-    def followed_local(self) -> tuple[bool, bool]:
-        """Whether local memory may hold what changes from block to block, or what is unknown."""
-        return LOCAL in self.changing, LOCAL in self.data
+    def followed(self, space: str) -> tuple[bool, bool]:
+        """Whether memory may hold what changes from block to block, or what is unknown."""
+        return (LOCAL in self.changing, LOCAL in self.data) if space == "local" else (SHARED in self.changing, True)
 
-    def to_local(self, a: Access, words: Sequence[Followed]) -> None:
-        place = self.inner.access(Access(a.i, "local", self.decided(a.address), a.width))
-        function = self.inner.memory.store("local", a.width)
-        changing, data = self.followed_local()
+    def to_kept(self, a: Access, words: Sequence[Followed]) -> None:
+        place = self.inner.access(a._replace(address=self.decided(a.address)))
+        function = self.inner.memory.store(a.space, a.width)
+        changing, data = self.followed(a.space)
         contexts = self.copies()
         if a.width < 4:
             words = [self.settled(words[0])]
@@ -269,14 +297,14 @@ class MemoryFollower(Follower):
 
     def settle_words(self, a: Access) -> None:
         """Words of which only a part is read or written must be the same in all blocks."""
-        if LOCAL in self.changing:
+        if self.followed(a.space)[0]:
             slopes = tuple(self.read_copy(whole(a), context)[0] for context in self.copies()[:-1])
             self.settled(Followed(self, self.inner.const(0), slopes))
 
-    def from_local(self, a: Access) -> tuple[Followed, ...]:
+    def from_kept(self, a: Access) -> tuple[Followed, ...]:
         a = a._replace(address=self.decided(a.address))
         values = self.inner.fetch(a)
-        changing, data = self.followed_local()
+        changing, data = self.followed(a.space)
         if a.width < 4:
             self.settle_words(a)
         slopes: list[list[Value]] = [[] for _ in values]
@@ -290,7 +318,7 @@ class MemoryFollower(Follower):
         return tuple(Followed(self, v, tuple(s), u) for v, s, u in zip(values, slopes, unknown, strict=True))
 
     def read_copy(self, a: Access, context: ir.Value) -> tuple[Value, ...]:
-        """The same from a copy of local memory."""
+        """The same from a copy of the memory."""
         return self.inner.words_read(a, [context, *self.inner.access(a)[1:]])
 
 

@@ -239,14 +239,14 @@ def undecided(kernel: Kernel, pc: int, axes: Directions) -> Undecided:
 
 def region_of(worker: Worker, axes: Directions) -> tuple[Array, object]:
     """The region of the block that a worker executes, in directions along these axes; and what it needs besides: the
-    copies of local memory, each with a context of its own and its bytes."""
+    copies of local and of shared memory, each with a context of its own and its bytes."""
     region, kept = aligned(REGION, 1), []
     for n in range(len(axes) + 1):
-        context, memory = aligned(CONTEXT, 1), np.zeros_like(worker.local)
+        context, local, shared = aligned(CONTEXT, 1), np.zeros_like(worker.local), np.zeros_like(worker.cluster.shared)
         context[:] = worker.context
-        context[0]["local"] = memory.ctypes.data
+        context[0]["local"], context[0]["shared"] = local.ctypes.data, shared.ctypes.data
         region[0]["local"][n] = context.ctypes.data
-        kept += [context, memory]
+        kept += [context, local, shared]
     region[0]["axis"] = [*axes, *[-1] * (DIRECTIONS - len(axes))]
     worker.context[0]["region"] = region.ctypes.data
     return region, kept

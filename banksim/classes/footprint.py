@@ -21,10 +21,14 @@ Guard = tuple[int, bool]
 """The number of a thread's predicate, and whether it must be false."""
 LOCAL = ("local", 0)
 """Local memory, as if it were one register."""
+SHARED = ("shared", 0)
+"""The block's shared memory, likewise."""
 THREAD = ("thread", 0)
 """Which thread of its warp it is."""
 DECIDING = frozenset({"shared", "generic", "barrier"})
 """Spaces whose accesses may be requests to shared memory, or decide how long threads wait at an mbarrier."""
+MEMORIES = {"local": (LOCAL,), "shared": (SHARED,), "generic": (SHARED,)}
+"""What a store to a space changes of what is followed."""
 INSIDE = frozenset({"shared", "barrier"})
 """Spaces that lie in the block's own shared memory."""
 NOT_FOLLOWED = {"cluster": "shared memory of other blocks"}
@@ -202,13 +206,9 @@ class Tracer(Unfollowed):
         address: Dependences = a.address
         if a.space == "const" or at_mbarrier(a.i):  # all that mbarriers are told is the same in every block
             return address
-        return address.joined(Dependences({LOCAL})) if a.space == "local" else self.data()
-
-    def store(self, a: Access, source: Operand) -> None:
         if a.space == "local":
-            super().store(a, source)
-        else:
-            self.put(a, ())
+            return address.joined(Dependences({LOCAL}))
+        return address.joined(self.data(), Dependences({SHARED})) if a.space == "shared" else self.data()
 
     def put(
         self,
@@ -218,8 +218,8 @@ class Tracer(Unfollowed):
         source: Dependences | None = None,
     ) -> None:
         self.request(a.space, a.address, a.lanes, source, other and other[0])
-        if a.space == "local":
-            self.found.writes[LOCAL] = self.joined(a.address, *words)
+        for memory in MEMORIES.get(a.space, ()):
+            self.found.writes[memory] = self.joined(a.address, *words)
 
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Dependences, ...], to: Operand | None) -> None:
         self.request(a.space, a.address, a.lanes, *values if a.space == "barrier" else ())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from banksim.classes.footprint import THREAD, Dependences, Footprint, Guard, Source, at_mbarrier, footprint
+from banksim.classes.footprint import SHARED, THREAD, Dependences, Footprint, Guard, Source, at_mbarrier, footprint
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL, ENDS
 from banksim.kernels.kernel import BYTES, Instruction, Kernel
@@ -42,13 +42,15 @@ class Reach:
 class Needed:
     """`instructions`: pcs. `changing`: registers whose content may differ from block to block in a way that is
     followed; `data`: those that may depend on memory or a clock. `origins`: for each instruction whose request, guard
-    or branch may depend on data, one that reads it. `signs`: logic of whose results only the signs are read."""
+    or branch may depend on data, one that reads it. `signs`: logic of whose results only the signs are read. `loads`:
+    those from shared memory whose results are needed."""
 
     instructions: frozenset[int]
     changing: Reach
     data: Reach
     origins: Mapping[int, int]
     signs: frozenset[int]
+    loads: frozenset[int]
 
 
 @lru_cache(maxsize=256)
@@ -61,13 +63,14 @@ def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = F
         prints = placed_too(prints)
     followed = OF_THREADS if may_part(kernel, blocks, prints) else OF_THREADS | OF_WARPS
     chosen, living = backwards(blocks, prints, followed)
+    loads = frozenset(pc for pc in chosen if any(SHARED in sources for sources in prints[pc].writes.values()))
     chosen |= {pc for pc, one in prints.items() if always(kernel.instructions[pc // BYTES]) or (placed and one.reaches)}
     data, decided = forwards(blocks, prints, chosen, of_data, followed)
     changing, _ = forwards(
         blocks, prints, chosen, lambda s: s[1] if s[0] == "block" and s[1] in axes else None, followed
     )
     signs = of_signs(kernel, blocks, prints, living, followed) & chosen
-    return Needed(frozenset(chosen), changing, data, decided, signs)
+    return Needed(frozenset(chosen), changing, data, decided, signs, loads)
 
 
 def heeds_data(kernel: Kernel) -> bool:

@@ -24,7 +24,7 @@ class ClassTranslator(Translator):
         self.chosen, self.signs = chosen.instructions, chosen.signs
         self.reach = chosen
         self.follower = MemoryFollower(self.x, chosen, axes, period, placed)
-        self.out.spare = self.follower.spare
+        self.out.spare, self.out.begins = self.follower.spare, self.follower.forget_shared
 
     def translate(self, progress: Callable[[int], object] | None) -> Translation:
         out = super().translate(progress)

@@ -124,10 +124,50 @@ BODIES = {
         atomicAdd(p + (tid & bx), 1u);""",
     "double_words": """((double*)s)[(tid * (bx & 3) + by) & 255] = 1;
         ((uint2*)s)[(tid ^ bx) & 255] = make_uint2(1, 2);""",
+    "index_through_shared": "s[tid] = bx; __syncthreads(); if (s[(tid + 1) & 63] == 3) s[tid * 2] = 1;",
+    "range_from_one_thread": """__shared__ unsigned first, last; if (!tid) first = bx * 3, last = min(bx * 3 + 7,
+        n / 20); __syncthreads(); for (unsigned k = first; k < last; ++k) s[(k * tid) & 511] = 1;""",
+    "bytes_through_shared": """unsigned char* b = (unsigned char*)s; b[tid] = bx + tid; b[tid + 64] = 3;
+        __syncthreads(); unsigned v = b[tid ^ 1]; __syncthreads(); s[(v * 4 + b[64 + tid]) & 511] = 1;""",
+    "halves_through_shared": """((unsigned short*)s)[tid] = by * tid; s[tid + 64] = bx; __syncthreads();
+        s[(((short*)s)[tid ^ 3] + ((short*)s)[tid * 2 + 128]) & 511] = 1;""",
+    "beside_data": """s[tid] = tid & 1 ? in[tid] : bx; __syncthreads(); if (!(tid & 1)) { unsigned v = s[tid ^ 2];
+        s[(v * tid) & 511] = 1; }""",
+    "over_data": """s[tid] = in[tid]; __syncthreads(); s[tid] = bx + tid; __syncthreads(); unsigned v = s[tid ^ 1];
+        __syncthreads(); s[v & 511] = 2;""",
+    "at_moving_places": """s[(tid + bx) & 63] = tid; __syncthreads(); unsigned v = s[tid]; __syncthreads();
+        s[v * 2 & 511] = 1;""",
+    "scan_of_indices": """s[tid] = tid * bx & 7; __syncthreads(); for (unsigned d = 1; d < 64; d *= 2) {
+        unsigned v = tid >= d ? s[tid - d] : 0; __syncthreads(); s[tid] += v; __syncthreads(); }
+        unsigned v = s[63 - tid]; __syncthreads(); s[v & 511] = 1;""",
+    "one_place": """s[bx & 1] = tid * 3; __syncthreads(); unsigned v = s[bx & 1]; __syncthreads();
+        s[(v + tid) & 511] = 1;""",
+    "wide_through_shared": """((uint4*)s)[tid] = make_uint4(bx, tid, in[tid], by); __syncthreads();
+        unsigned u = s[(tid ^ 1) * 4 + 1], v = s[(tid ^ 2) * 4], w = ((uint2*)s)[tid * 2 ^ 2].y; __syncthreads();
+        s[(u * 2 + v + w) & 511] = 1;""",
+    "generic_through_shared": """unsigned* p = n > 5 ? s : out; p[tid] = by * tid; __syncthreads();
+        unsigned v = s[tid ^ 5]; __syncthreads(); s[(v + bx) & 511] = 1;""",
+    "product_through_shared": """s[tid] = bx; __syncthreads(); if (s[tid ^ 1] * tid > 99) s[tid * 2] = 1;
+        if (s[0] < n / 50) s[tid * 4] = 1;""",
+    "matrix_through_shared": """s[tid] = tid * by; __syncthreads();
+        unsigned a, at = (unsigned)__cvta_generic_to_shared(s) + 16 * (tid & 7);
+        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(at));
+        __syncthreads(); s[a & 511] = 1;""",
 }  # fmt: skip
 DATA = {
     "clock": "if (clock() & 64) s[tid * 2] = 1;",
-    "index_through_shared": "s[tid] = bx; __syncthreads(); if (s[(tid + 1) & 63] == 3) s[tid * 2] = 1;",
+    "nothing_written": "s[s[tid + 64] & 511] = 1;",
+    "nothing_left": "if (bx < 3) s[tid] = bx; __syncthreads(); s[s[tid] & 511] = 1;",
+    "added_in_shared": """s[tid] = bx; __syncthreads(); atomicAdd(s + tid, 1u); __syncthreads(); unsigned v = s[tid];
+        __syncthreads(); s[v & 511] = 1;""",
+    "byte_of_data": """s[tid] = bx; __syncthreads(); ((unsigned char*)s)[tid * 4 + 2] = in[tid]; __syncthreads();
+        unsigned v = s[tid]; __syncthreads(); s[v & 511] = 1;""",
+    "copied_over": """s[tid] = s[tid + 64] = bx; __syncthreads();
+        unsigned to = (unsigned)__cvta_generic_to_shared(s + tid);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.wait_all;" :: "r"(to), "l"(in + tid));
+        __syncthreads(); unsigned v = s[tid + (bx > 2 ? 0 : 64)]; __syncthreads(); s[v & 511] = 1;""",
+    "stored_if_data": """s[tid] = bx; __syncthreads(); s[tid] = in[tid] ? s[tid] : 2; __syncthreads();
+        unsigned v = s[tid]; __syncthreads(); s[v & 511] = 1;""",
     "index_from_global": "unsigned b = in[bx]; s[(b * tid) & 511] = 1;",
     "ticket": """__shared__ unsigned t; if (!tid) t = atomicAdd(out + 9, 0u) + bx; __syncthreads();
         s[(t * tid) & 511] = 1;""",

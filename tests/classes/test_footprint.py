@@ -4,7 +4,7 @@ there before would count as not needed; one too few, and the new one would. What
 import pytest
 
 import banksim
-from banksim.classes.footprint import LOCAL, footprint
+from banksim.classes.footprint import LOCAL, SHARED, footprint
 from banksim.errors import UnsupportedError
 from banksim.kernels.control_opcodes import CONTROL
 from banksim.kernels.kernel import Instruction, Kernel
@@ -48,7 +48,7 @@ class Writes(Translator):
             found = footprint(i)
         except UnsupportedError:
             return
-        told = found.writes.keys() - {LOCAL}
+        told = found.writes.keys() - {LOCAL, SHARED}
         if told != written:
             self.wrong.append(f"{i.text} writes: {sorted(told ^ written)}")
         known = found.needs.union(found.places, *found.writes.values(), written)

@@ -106,6 +106,8 @@ def add_begin(out: Translation, watched: bool) -> None:
     bytes_of = e.get(context, CONTEXT, "shared_reach")
     own = e.at(shared, e.get(context, CONTEXT, "own_shared"))
     e.call("llvm.memset.p0.i64", VOID, own, INT[8](0), bytes_of, INT[1](0))
+    if out.begins:
+        out.begins(e, context)
     barriers = e.field(context, CONTEXT, "arrived")
     e.call("llvm.memset.p0.i64", VOID, barriers, INT[8](0), INT[64](6 * 4 * codes.BLOCK_BARRIERS), INT[1](0))
     if watched:

@@ -44,6 +44,8 @@ class Translation:
     """Bytes of a warp's record behind its registers."""
     unwritten: list[Register] | None = None
     """Registers that code may read before it has written them; None: any."""
+    begins: Callable[[Emitter, ir.Value], None] | None = None
+    """Adds what is to be done besides, of a context, where a block starts."""
 
 
 class Body(NamedTuple):
