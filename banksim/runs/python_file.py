@@ -36,7 +36,8 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
     file = Path(path).resolve()
     if not file.is_file():
         raise InputError(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    top, name = in_package(file)
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None:
         raise InputError(f"{path}: not a Python file")
     try:
@@ -45,8 +46,9 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
     except (SyntaxError, ValueError) as error:
         raise failure(path, error) from error
     loaded = importlib.util.module_from_spec(spec)
+    loaded.__name__ = file.stem  # its package may import the file too, as a module of its own
     loaded.__doc__ = ast.get_docstring(tree, clean=False)
-    with findable(loaded, file), answered(tree, arch), ExitStack() as output:
+    with findable(loaded, file, top), answered(tree, arch), ExitStack() as output:
         output.enter_context(redirect_stdout(sys.stderr))
         for statement in tree.body:
             code = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
@@ -74,11 +76,21 @@ def failure(place: str | Path, error: BaseException) -> InputError:
     return InputError(f"{place}: importing it failed with {type(error).__name__}: {' '.join(str(error).split())}{cure}")
 
 
+def in_package(file: Path) -> tuple[Path, str]:
+    """The folder in which a file's package lies, and the file's name as a module of that package."""
+    top = file.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return top, ".".join(file.relative_to(top).with_suffix("").parts)
+
+
 @contextmanager
-def findable(loaded: ModuleType, file: Path) -> Iterator[None]:
-    """Let a module import its neighbours, and be imported by its name from then on, if nothing fails."""
+def findable(loaded: ModuleType, file: Path, top: Path) -> Iterator[None]:
+    """Let a module import its neighbours, and be imported by its name from then on, if nothing fails. `top`: the folder
+    of its package, whose modules must not be taken for installed ones of the same name."""
     known = sys.modules.get(file.stem)
-    sys.path.insert(0, str(file.parent))
+    sys.path.insert(0, str(top))
+    sys.path.append(str(file.parent))
     sys.modules[file.stem] = loaded
     try:
         yield
@@ -88,7 +100,8 @@ def findable(loaded: ModuleType, file: Path) -> Iterator[None]:
             sys.modules[file.stem] = known
         raise
     finally:
-        sys.path.remove(str(file.parent))
+        sys.path.remove(str(top))
+        del sys.path[-1 - sys.path[::-1].index(str(file.parent))]
 
 
 @contextmanager

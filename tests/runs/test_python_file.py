@@ -48,6 +48,23 @@ def test_python_files_import_their_neighbours_and_leave_no_trace(tmp_path: Path)
         load_python(tmp_path / "missing.py")
 
 
+@pytest.mark.parametrize("line", ["from ..sizes import WIDTH", "from shapes_of_it.sizes import WIDTH"])
+def test_a_file_of_a_package_is_imported_as_one(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the package imports the file itself, and where a module of it has an installed package's name."""
+    folder = tmp_path / "shapes_of_it" / "kernels"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    (folder / "__init__.py").write_text("from .tiles import ROWS\n")
+    (folder / "numba.py").write_text("1 / 0\n")
+    (folder / "beside_it.py").write_text("COLUMNS = 32\n")
+    (folder.parent / "__init__.py").write_text("from .kernels import ROWS\nfrom .sizes import WIDTH\n")
+    (folder.parent / "sizes.py").write_text("WIDTH = 33\n")
+    file = written_to(folder / "tiles.py", f"import numba\n{line}\nfrom beside_it import COLUMNS\nROWS = WIDTH - 1\n")
+    path = list(sys.path)
+    loaded = load_python(file)
+    assert (loaded.ROWS, loaded.COLUMNS, loaded.__name__, sys.path) == (32, 32, "tiles", path)
+
+
 @pytest.mark.parametrize(("module", "wheel"), [("cuda.tile", "'cuda-tile[tileiras]'"), ("warp", "warp-lang")])
 def test_a_language_that_is_not_installed_is_named_with_its_wheel(module: str, wheel: str, tmp_path: Path) -> None:
     file = tmp_path / "kernels.py"
