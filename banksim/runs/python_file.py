@@ -112,7 +112,7 @@ def answered(tree: ast.Module, arch: str) -> Iterator[None]:
         stack.enter_context(importable())
         for module in sorted({LANGUAGES[name] for name in packages & LANGUAGES.keys()}):
             language = cast(Language, import_module(module))
-            stack.enter_context(language.importing(arch, packages))
+            stack.enter_context(language.importing(arch))
         yield
 
 

@@ -19,6 +19,7 @@ progress.py         how far a long piece of work is
 visible.py          texts of others in a terminal
 paths.py            paths from a project's root
 source_files.py     lines of sources
+changed_modules.py  other packages' modules, changed when they are imported
 notebooks.py        cells of notebooks, which are sources too
 dates.py            the date that reports bear
 reported.py         what objects tell of themselves

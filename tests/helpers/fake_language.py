@@ -4,7 +4,7 @@ Its compiler is the one that banksim uses for CUDA C++, so what it makes is real
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -48,7 +48,7 @@ TRANSPOSE = FakeKernel(
 )
 
 
-def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+def importing(arch: str) -> AbstractContextManager[object]:
     return nullcontext()
 
 

@@ -65,6 +65,19 @@ def test_a_file_of_a_package_is_imported_as_one(line: str, tmp_path: Path, monke
     assert (loaded.ROWS, loaded.COLUMNS, loaded.__name__, sys.path) == (32, 32, "tiles", path)
 
 
+def test_a_neighbour_may_ask_pytorch_for_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of Triton's that does not import PyTorch itself, with a PyTorch that has no GPU."""
+    monkeypatch.setattr(sys, "modules", {name: one for name, one in sys.modules.items() if "torch" not in name})
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("from . import cuda\n")
+    (tmp_path / "torch" / "cuda.py").write_text("def get_device_capability(): 1 / 0\nget_device_properties = print\n")
+    (tmp_path / "neighbour.py").write_text("import torch\nFOUND = torch.cuda.get_device_capability()\n")
+    file = written_to(
+        tmp_path / "file.py", "try: import triton\nexcept ImportError: pass\nfrom neighbour import FOUND\n"
+    )
+    assert load_python(file, "sm_80").FOUND == (8, 0)
+
+
 @pytest.mark.parametrize(("module", "wheel"), [("cuda.tile", "'cuda-tile[tileiras]'"), ("warp", "warp-lang")])
 def test_a_language_that_is_not_installed_is_named_with_its_wheel(module: str, wheel: str, tmp_path: Path) -> None:
     file = tmp_path / "kernels.py"

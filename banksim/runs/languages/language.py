@@ -42,8 +42,8 @@ class Language(Protocol):
 
     NAME: str
 
-    def importing(self, arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
-        """What stands in for a GPU of `arch` while a file is imported that imports these packages."""
+    def importing(self, arch: str) -> AbstractContextManager[object]:
+        """What stands in for a GPU of `arch` while a file with kernels is imported."""
 
     def owns(self, value: object) -> bool:
         """Whether a value is a kernel of this language."""
@@ -64,7 +64,7 @@ class Language(Protocol):
         """The blocks of the grid."""
 
 
-def without_gpu(arch: str, packages: Collection[str]) -> AbstractContextManager[object]:
+def without_gpu(arch: str) -> AbstractContextManager[object]:
     """`importing` of a language whose files ask for no GPU: nothing stands in for one."""
     return nullcontext()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +38,7 @@ AXES = "xyz"
 T = TypeVar("T")
 
 
-def importing(arch: str, packages: Collection[str]) -> AbstractContextManager[None]:
+def importing(arch: str) -> AbstractContextManager[None]:
     """Some kernels are made while their file is imported."""
     return of_callers() if find_spec("tilelang") else nullcontext()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -24,6 +24,7 @@ from banksim.runs.languages.diagnostics import outlived, uncoloured
 from banksim.runs.languages.language import Compiled, check_constants, place_of, refusals
 from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Grid
+from banksim.system.changed_modules import changed
 from banksim.wording import takes
 
 if TYPE_CHECKING:
@@ -44,17 +45,19 @@ Named: TypeAlias = dict[str, object]
 
 
 @contextmanager
-def importing(arch: str, packages: Collection[str]) -> Iterator[None]:
+def importing(arch: str) -> Iterator[None]:
     """Files of Triton ask it, and often PyTorch, which GPU they run on, and choose their configurations by that."""
     major, minor = capability(arch)
     asked = SimpleNamespace(name=arch, major=major, minor=minor, multi_processor_count=MULTIPROCESSORS)
     with ExitStack() as stack:
         if find_spec("triton"):
             stack.enter_context(driver(gpu(arch)))
-        if "torch" in packages and find_spec("torch"):
-            cuda = import_module("torch").cuda
+
+        def tell(cuda: ModuleType) -> None:
             stack.enter_context(replaced(cuda, "get_device_capability", lambda *_, **__: (major, minor)))
             stack.enter_context(replaced(cuda, "get_device_properties", lambda *_, **__: asked))
+
+        stack.enter_context(changed({"torch.cuda": tell}))
         yield
 
 

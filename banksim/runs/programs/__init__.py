@@ -13,7 +13,6 @@ numba_hooks.py   puts all this under numba-cuda; the only file here that knows n
 triton_driver.py puts it under Triton
 torch_on_host.py PyTorch's tensors on "cuda", in the host's memory
 warp_launches.py replaces Warp's launches
-changed_modules.py changes modules of these packages when they are imported
 driver.py        the functions of the CUDA driver that numba-cuda calls, over the memory of the host
 arguments.py     what a kernel of Numba is called with, as the machine takes it
 

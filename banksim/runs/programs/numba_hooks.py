@@ -26,7 +26,6 @@ from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
 from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
-from banksim.runs.programs.changed_modules import changed
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.programs.driver import CONTEXT, Driver
@@ -34,6 +33,7 @@ from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWri
 from banksim.runs.programs.triton_driver import simulated_triton
 from banksim.runs.programs.warp_launches import simulated_warp
 from banksim.runs.resolve import numba_kernel
+from banksim.system.changed_modules import changed
 from banksim.system.ending import ERROR
 from banksim.system.visible import say
 

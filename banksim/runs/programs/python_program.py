@@ -16,10 +16,10 @@ from banksim.errors import InputError
 from banksim.kernels.compilers.numba_arguments import fields
 from banksim.kernels.compilers.numba_without_gpu import SIMULATOR, as_if_unasked, require
 from banksim.runs.programs import standins
-from banksim.runs.programs.changed_modules import Changed
 from banksim.runs.programs.main_module import read, require_module
 from banksim.runs.programs.notebook import run_python
 from banksim.system import ending
+from banksim.system.changed_modules import Changed
 from banksim.system.visible import say
 
 CODEGEN, DEBUG_INFO, DISPATCHER = "numba.cuda.codegen", "numba.cuda.debuginfo", "numba.cuda.dispatcher"

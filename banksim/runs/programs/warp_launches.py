@@ -21,9 +21,9 @@ from banksim.kernels.kernel import Kernel
 from banksim.runs.languages import warp
 from banksim.runs.languages.language import decoded
 from banksim.runs.options import Call, Options
-from banksim.runs.programs.changed_modules import changed
 from banksim.runs.programs.launches import Execute, Shape
 from banksim.runs.resolve import launched
+from banksim.system.changed_modules import changed
 
 PUBLIC, CONTEXT, TYPES = "warp", "warp._src.context", "warp._src.types"
 

@@ -12,7 +12,7 @@ import pytest
 
 from banksim.errors import InputError
 from banksim.runs.programs import python_program
-from banksim.runs.programs.changed_modules import changed
+from banksim.system.changed_modules import changed
 from helpers.fixtures import Patch
 
 
