@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -96,63 +97,32 @@ def test_same_value_and_copying_and_same_warp():
     assert parted.barrier.what == "__syncwarp()"
 
 
-@pytest.mark.parametrize(("first", "second"), [(True, True), (False, True), (True, False), (False, False)])
-def test_product_without_its_barriers(first, second):
-    tile = 16
+TILE = 16
+
+
+@cache
+def product(first, second):
+    """One with its first barrier, and with its second."""
 
     @cuda.jit
     def product(a, b, c):
-        sa = cuda.shared.array((tile, tile), float32)
-        sb = cuda.shared.array((tile, tile), float32)
+        sa = cuda.shared.array((TILE, TILE), float32)
+        sb = cuda.shared.array((TILE, TILE), float32)
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         x, y = cuda.grid(2)
         acc = float32(0)
-        for m in range(a.shape[1] // tile):
-            sa[ty, tx] = a[y, m * tile + tx]
-            sb[ty, tx] = b[m * tile + ty, x]  # the store
+        for m in range(a.shape[1] // TILE):
+            sa[ty, tx] = a[y, m * TILE + tx]
+            sb[ty, tx] = b[m * TILE + ty, x]  # the store
             if first:
                 cuda.syncthreads()
-            for q in range(tile):
+            for q in range(TILE):
                 acc += sa[ty, q] * sb[q, tx]  # the load
             if second:
                 cuda.syncthreads()
         c[y, x] = acc
 
-    lines = Path(__file__).read_text().splitlines()
-    store, load = (next(n for n, line in enumerate(lines, 1) if f"# the {what}" in line) for what in ("store", "load"))
-    a = [kernels.random("f4", 64, 64, seed=s) for s in range(3)]
-    got = found(product, (4, 4), (tile, tile), *a)
-    wanted = [(store, load)] * (not first) + [(load, store)] * (not second)
-    assert sorted((race.first.site.line, race.second.site.line) for race in got) == sorted(wanted)
-    assert {(b.what, b.line, b.next_pass) for race in got if (b := race.barrier)} == {
-        ("cuda.syncthreads()", second_line, second_line == store) for _, second_line in wanted
-    }
-
-
-def test_correct_kernels_of_numba():
-    """Some of the kernels in numba_kernels (the product stands above)."""
-    a = [kernels.random("f4", 64, 64, seed=s) for s in range(2)]
-    numbers = kernels.random("f4", 64 * 256)
-    keys = kernels.random("u1", 10_000).astype("i4")
-    both = "races,uninitialized"
-    launches = {
-        kernels.transpose: ((2, 2), (32, 32), *a),
-        kernels.reduction: (64, 256, np.zeros(64, "f4"), numbers),
-        kernels.histogram: (4, 256, np.zeros(256, "i4"), keys),
-    }
-    list_numba_ahead(((kernel, args) for kernel, (_, _, *args) in launches.items()))
-    for kernel, launch in launches.items():
-        assert not found(kernel, *launch, check=both), kernel
-
-
-def test_findings_do_not_depend_on_workers():
-    def seen(workers):
-        got = []
-        for name in ("racy_write_after_read", "racy_beside_the_lock", "racy_only_in_block_one"):
-            got += found(loaded(PLANTED)[name], 60, 128, *numbers(), workers=workers)
-        return [race.to_json() for race in got]
-
-    assert seen(1) == seen(2) == seen(5)
+    return product
 
 
 @cuda.jit
@@ -169,6 +139,61 @@ def half_written(out):
     out[t] += s[32 + t % 16]
 
 
+BARRIERS = [(True, True), (False, True), (True, False), (False, False)]
+
+
+def launches():
+    """Of some of the kernels in numba_kernels (a product stands above): grid, block, arguments."""
+    a = [kernels.random("f4", 64, 64, seed=s) for s in range(2)]
+    keys = kernels.random("u1", 10_000).astype("i4")
+    return {
+        kernels.transpose: ((2, 2), (32, 32), *a),
+        kernels.reduction: (64, 256, np.zeros(64, "f4"), kernels.random("f4", 64 * 256)),
+        kernels.histogram: (4, 256, np.zeros(256, "i4"), keys),
+    }
+
+
+@pytest.fixture(scope="module")
+def listed():
+    """The kernels of Numba, with one start of nvdisasm."""
+    a = np.zeros((64, 64), "f4")
+    listed = [(kernel, args) for kernel, (_, _, *args) in launches().items()]
+    list_numba_ahead(
+        [*listed, *((product(*both), (a, a, a)) for both in BARRIERS), (half_written, [np.zeros(64, "i4")])]
+    )
+
+
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize(("first", "second"), BARRIERS)
+def test_product_without_its_barriers(first, second):
+    lines = Path(__file__).read_text().splitlines()
+    store, load = (next(n for n, line in enumerate(lines, 1) if f"# the {what}" in line) for what in ("store", "load"))
+    a = [kernels.random("f4", 64, 64, seed=s) for s in range(3)]
+    got = found(product(first, second), (4, 4), (TILE, TILE), *a)
+    wanted = [(store, load)] * (not first) + [(load, store)] * (not second)
+    assert sorted((race.first.site.line, race.second.site.line) for race in got) == sorted(wanted)
+    assert {(b.what, b.line, b.next_pass) for race in got if (b := race.barrier)} == {
+        ("cuda.syncthreads()", second_line, second_line == store) for _, second_line in wanted
+    }
+
+
+@pytest.mark.usefixtures("listed")
+def test_correct_kernels_of_numba():
+    for kernel, launch in launches().items():
+        assert not found(kernel, *launch, check="races,uninitialized"), kernel
+
+
+def test_findings_do_not_depend_on_workers():
+    def seen(workers):
+        got = []
+        for name in ("racy_write_after_read", "racy_beside_the_lock", "racy_only_in_block_one"):
+            got += found(loaded(PLANTED)[name], 60, 128, *numbers(), workers=workers)
+        return [race.to_json() for race in got]
+
+    assert seen(1) == seen(2) == seen(5)
+
+
+@pytest.mark.usefixtures("listed")
 def test_uninitialized():
     reads = found(half_written, 3, 64, np.zeros(64, np.int32), check="uninitialized")
     assert [(one.access.kind, one.access.site.text.strip(), one.count) for one in reads] == [
