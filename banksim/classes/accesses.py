@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from banksim.architectures.code_layout import CONSTANT_WINDOW, LOCAL_WINDOW, SHARED_WINDOW
 from banksim.classes.compiled.records import REGION
-from banksim.classes.followed import Followed
+from banksim.classes.followed import Followed, either
 from banksim.classes.follower import Follower
 from banksim.classes.footprint import LOCAL, SHARED, TENSOR_COPIES, at_mbarrier, refuse
 from banksim.classes.needed import Needed
@@ -80,6 +80,8 @@ class MemoryFollower(Follower):
         if a.space == "barrier":
             return self.arrive(a, kind, function, tuple(map(self.decided, values)), to)
         self.ask(a)
+        if self.keeps and a.space in IN_SHARED and a.lanes is None and a.width < 16 and (to is None or to.kind == "R"):
+            return self.atomic_in_shared(a, kind, function, values, to)
         self.to_shared(a, [self.nothing()] * max(a.width // 4, 1))
         if to is None or to.is_zero:
             return
@@ -89,6 +91,29 @@ class MemoryFollower(Follower):
             found = Followed(self, self.inner.const(0, 8 * a.width), (), self.nothing().unknown)
             self.write_old(to, found, a.width == 8, a.lanes)
         return None
+
+    def atomic_in_shared(
+        self, a: Access, kind: str, function: str, values: tuple[Followed, ...], to: Operand | None
+    ) -> None:
+        """Done where all that it needs is known, and then the same in every block. Else what it finds and leaves behind
+        is unknown in all lanes, for one may meet what another has left."""
+        inner, address, chosen = self.inner, a.address, None
+        if a.space == "generic":
+            address, chosen = self.in_window(a.address, None)
+        with self.among(chosen):
+            place = Access(a.i, "barrier", address, a.width)
+            known = [self.settled(v) for v in (*values, *self.from_kept(place))]
+            unknown = either(*(v.unknown for v in known))
+            if unknown is not None:
+                unknown = inner.ballot(unknown) != 0
+            at = place._replace(address=self.decided(address))
+            inner.atomic(at, kind, function, tuple(v.plain for v in known[: len(values)]), to)
+            self.to_kept(place, [Followed(self, v, (), unknown) for v in inner.fetch(at)])
+        if to is not None and not to.is_zero:
+            if chosen is not None:
+                unknown = either(unknown, ~chosen)
+            for word in range(max(a.width // 4, 1)):
+                self.assign((to.kind, to.number + word), Followed(self, inner.const(0), (), unknown))
 
     # ---- mbarriers, whose words are kept in shared memory: in every block of the region they are the same
     def arrive(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:

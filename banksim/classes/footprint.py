@@ -223,10 +223,14 @@ class Tracer(Unfollowed):
 
     def atomic(self, a: Access, kind: str, function: str, values: tuple[Dependences, ...], to: Operand | None) -> None:
         self.request(a.space, a.address, a.lanes, *values if a.space == "barrier" else ())
+        found = self.lane() if a.space == "barrier" else self.data()
+        for memory in MEMORIES.get(a.space, ()):
+            self.found.writes[memory] = self.joined(a.address, *values)
+            found = found.joined(a.address, *values, Dependences({memory}))
         if to is not None and a.width == 16:
-            self.write_words(to, [self.data()] * 4)
+            self.write_words(to, [found] * 4)
         elif to is not None:
-            self.write_old(to, self.lane() if a.space == "barrier" else self.data(), a.width == 8, None)
+            self.write_old(to, found, a.width == 8, None)
 
     def bulk_copy(
         self, i: Instruction, name: str, shared: Dependences, outside: Dependences, size: Dependences

@@ -149,6 +149,18 @@ BODIES = {
         unsigned v = s[tid ^ 5]; __syncthreads(); s[(v + bx) & 511] = 1;""",
     "product_through_shared": """s[tid] = bx; __syncthreads(); if (s[tid ^ 1] * tid > 99) s[tid * 2] = 1;
         if (s[0] < n / 50) s[tid * 4] = 1;""",
+    "added_in_shared": """s[tid] = bx; __syncthreads(); atomicAdd(s + (tid & 31), by); __syncthreads();
+        unsigned v = s[tid]; __syncthreads(); s[v & 511] = 1;""",
+    "places_by_turns": """__shared__ unsigned count; if (!tid) count = bx & 1; __syncthreads();
+        if ((tid + bx) % 3 == 0) { unsigned at = atomicAdd(&count, 1u); s[at * 2 & 511] = tid; } __syncthreads();
+        if (tid < count) s[tid * 4 & 511] = 1;""",
+    "swapped_in_shared": """s[tid] = tid; __syncthreads(); unsigned v = atomicExch(s + (tid * 5 & 63), bx);
+        unsigned w = atomicCAS(s + tid, bx, 7u); __syncthreads(); s[(v + w * 3) & 511] = 1;""",
+    "long_in_shared": """unsigned long long* l = (unsigned long long*)s; l[tid] = bx; __syncthreads();
+        unsigned long long v = atomicAdd(l + (tid & 3), 0x100000001ull); __syncthreads();
+        s[(unsigned)(v >> 32) + (unsigned)v & 511] = 1;""",
+    "generic_atomic": """unsigned* p = n > 5 ? s : out; p[tid] = by; __syncthreads();
+        unsigned v = atomicAdd(p + (tid & 7), 2u); __syncthreads(); s[(v + tid) & 511] = 1;""",
     "matrix_through_shared": """s[tid] = tid * by; __syncthreads();
         unsigned a, at = (unsigned)__cvta_generic_to_shared(s) + 16 * (tid & 7);
         asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(at));
@@ -158,7 +170,9 @@ DATA = {
     "clock": "if (clock() & 64) s[tid * 2] = 1;",
     "nothing_written": "s[s[tid + 64] & 511] = 1;",
     "nothing_left": "if (bx < 3) s[tid] = bx; __syncthreads(); s[s[tid] & 511] = 1;",
-    "added_in_shared": """s[tid] = bx; __syncthreads(); atomicAdd(s + tid, 1u); __syncthreads(); unsigned v = s[tid];
+    "data_added_in_shared": """s[tid] = bx; __syncthreads(); atomicAdd(s + (tid & 31), tid == 9 ? in[bx] : 1u);
+        __syncthreads(); unsigned v = s[tid]; __syncthreads(); s[v & 511] = 1;""",
+    "added_to_data": """s[tid] = tid == 40 ? in[bx] : bx; __syncthreads(); unsigned v = atomicMax(s + (tid & 40), tid);
         __syncthreads(); s[v & 511] = 1;""",
     "byte_of_data": """s[tid] = bx; __syncthreads(); ((unsigned char*)s)[tid * 4 + 2] = in[tid]; __syncthreads();
         unsigned v = s[tid]; __syncthreads(); s[v & 511] = 1;""",
