@@ -107,7 +107,7 @@ def compiled(code: Code) -> bytes:
 
 @cache
 def kept_machine(how: int) -> llvm.TargetMachine:
-    """One for all codes: its first takes LLVM as long as 3,000 characters of code do."""
+    """One for all codes: its first takes LLVM as long as 2,000 characters of code do."""
     return target_machine(how)
 
 
