@@ -153,6 +153,29 @@ def test_the_stand_ins_take_memory_in_one_place() -> None:
     assert found == {"own_memory.c"}
 
 
+FREED = """
+#include <cstdio>
+#include <cuda_runtime.h>
+int main() {
+    char *first = nullptr, *again, held = 1;
+    for (size_t size : {5 << 20, 5 << 20, 6 << 20, 5 << 20}) {
+        cudaMalloc(&again, size);
+        cudaMemcpy(&held, again + size - 9, 1, cudaMemcpyDeviceToHost);
+        printf("%d %d\\n", held, again == first);
+        cudaMemset(again, 7, size);
+        cudaFree(again);
+        first = first ? first : again;
+    }
+}
+"""
+
+
+def test_memory_that_was_freed_is_zero_where_it_is_given_again(tmp_path: Path, capfd: Said) -> None:
+    (tmp_path / "freed.cpp").write_text(FREED)
+    assert run(str(tmp_path / "freed.cpp")) == 0
+    assert capfd.readouterr().out == "0 0\n0 1\n0 0\n0 1\n"
+
+
 def test_allocations_beyond_4_gib(capfd: Said) -> None:
     """Accesses, and copies across the place where addresses grow out of 32 bits; twice, as memory is used again."""
     assert run(FEATURES, "huge") == 0

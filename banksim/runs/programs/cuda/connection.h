@@ -76,6 +76,7 @@ struct memory { /* one allocation */
     bool hidden; /* from the device, by its pool */
     bool of_graph; /* a node of a graph allocates it: it stays, also when it is freed */
     bool taken;    /* such a graph was launched, and it is not freed */
+    bool full;     /* freed, and its pages still hold what they held */
     unsigned born; /* how often the slot was allocated */
 };
 void banksim_forget_memory(void);
