@@ -18,6 +18,7 @@ from banksim.machine.driver_calls import Refusal, of_ended_block
 from banksim.machine.launch import Launch
 from banksim.machine.launch_constants import called
 from banksim.machine.operations.loads_and_stores import memory_operand, request, width
+from banksim.system.paths import from_here
 
 ADVICE = {
     codes.BAD_TARGET: "a branch led to where no instruction begins",
@@ -131,7 +132,7 @@ def block_index(launch: Launch, number: int) -> str:
 
 
 def place(i: Instruction) -> str:
-    source = f"{i.site.file}:{i.site.line} " if i.site.file else ""
+    source = from_here(f"{i.site.file}:{i.site.line} ") if i.site.file else ""
     return f"{source}(SASS {i.pc:#06x} {i.text or i.opcode}){within(i.site)}"
 
 

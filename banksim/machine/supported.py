@@ -5,6 +5,7 @@ from banksim.kernels.control_opcodes import CONTROL, Predicates, predicates
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine.codes import WARPSYNC
 from banksim.machine.operations import OPERATIONS
+from banksim.system.paths import from_here
 
 FEATURES = {
     "LDGMC": "the memory of several GPUs at one address (multimem)",
@@ -107,7 +108,7 @@ class Naming:
 
 
 def refused(kernel: Kernel, i: Instruction, what: str, how: str = "known") -> UnsupportedError:
-    where = f"{i.site.file}:{i.site.line}" if i.site.file else "no source line"
+    where = from_here(f"{i.site.file}:{i.site.line}") if i.site.file else "no source line"
     return UnsupportedError(
         f"{kernel.plain_name}: {what} is not {how} (SASS {i.pc:#06x} {i.text or i.opcode}; {where})"
     )

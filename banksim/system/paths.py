@@ -1,5 +1,7 @@
 """Paths as every checkout of a project has them: reports of one hold in another."""
 
+import os
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -34,6 +36,11 @@ def portable(file: str) -> str:
     """A file's path from the root of its project, with slashes; as it is if it lies in none."""
     base = root(file)
     return (PurePath(file) if base is None else PurePath(file).relative_to(base)).as_posix()
+
+
+def from_here(text: str) -> str:
+    """A message with the paths of files in the current folder as they are from there."""
+    return re.sub(rf"(?<![^\s\"'(]){re.escape(os.getcwd())}/", "", text)
 
 
 def portable_all(plain: object) -> Any:

@@ -17,6 +17,7 @@ from banksim.errors import Fault
 from banksim.kernels.demangling import LONGEST, readable
 from banksim.kernels.line_table import Line, in_own_code
 from banksim.requests.trace import Site
+from banksim.system.paths import from_here
 from banksim.system.source_files import is_library
 from helpers.commands import out_of
 from helpers.places import KERNELS
@@ -43,13 +44,13 @@ def test_faults(name: str, said: str) -> None:
     with pytest.raises(Fault) as found:
         banksim.run(banksim.load(FILE)[name], 1, 32, [np.zeros(32, np.int32)])
     assert said in str(found.value)
-    assert f"at {FILE}:{here(f' of {name}')} (SASS" in str(found.value)
+    assert f"at {from_here(str(FILE))}:{here(f' of {name}')} (SASS" in str(found.value)
     assert "site-packages" not in str(found.value)
 
 
 def test_a_fault_names_the_place_in_the_library_too() -> None:
     line = here(" without memory", SCAN)
-    with pytest.raises(Fault, match=rf"at {SCAN}:{line} \(SASS .*\) \(inside \w+\.cuh:\d+\), block"):
+    with pytest.raises(Fault, match=rf"at {from_here(str(SCAN))}:{line} \(SASS .*\) \(inside \w+\.cuh:\d+\), block"):
         banksim.run(banksim.load(SCAN)["without_memory"], 1, 64, [np.zeros(64, np.int32)])
 
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from banksim.__main__ import main
-from banksim.system.paths import portable
+from banksim.system.paths import from_here, portable
 from banksim.version import VERSION
 from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA, written_to
@@ -117,3 +117,22 @@ def test_every_json_names_its_schema_and_version(words: list[str], project: Path
     found = json.loads(report(words, capsys))
     assert list(found)[:3] == ["schema", "version", "command"]
     assert (found["schema"], found["version"]) == (f"banksim/{words[0]}/1", VERSION)
+
+
+def test_errors_name_files_of_the_current_folder_from_there(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
+    (tmp_path / "fault.cu").write_text("__global__ void k(int *a) {\n    *a = 1;\n}\n")
+    (tmp_path / "no.cu").write_text("__global__ void k() {\n    int\n}\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["kernel", "fault.cu", "--arg", "uint64=0"]) == 2
+    assert ", at fault.cu:2 (SASS " in capsys.readouterr().err
+    assert main(["kernel", "no.cu"]) == 2
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("banksim: no.cu(3): error")
+    assert not any("detected in the compilation" in line for line in others)
+
+
+def test_other_folders_keep_their_names(monkeypatch: Patch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for said in (f"/x{tmp_path}/a.cu(1)", f"{tmp_path}b/a.cu(1)", f"a{tmp_path}/a.cu"):
+        assert from_here(said) == said
+    assert from_here(f'in "{tmp_path}/a.cu", {tmp_path}/b/c.cu:1') == 'in "a.cu", b/c.cu:1'

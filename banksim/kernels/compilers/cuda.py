@@ -14,6 +14,7 @@ from banksim.kernels.compilers.host_part import LeftOut, compile_device_part
 from banksim.kernels.compilers.included import folders, not_found, read_all
 from banksim.kernels.compilers.source import Compilation, require_source, resolved
 from banksim.system import cache
+from banksim.system.paths import from_here
 from banksim.system.visible import say
 from banksim.system.writing import write
 
@@ -39,7 +40,10 @@ def compile_cuda(
     """
     folders = resolved(includes)
     wanted = Compilation(source_file(source), arch, tuple(defines), folders, std, tuple(instances), relocatable)
-    cubin, left_out = compiled(wanted)
+    try:
+        cubin, left_out = compiled(wanted)
+    except CompileError as error:
+        raise CompileError(from_here(str(error))) from None
     if left_out:
         say(f"{wanted.file}: compiled without {left_out}, which the host needs")
     return cubin

@@ -32,7 +32,8 @@ OUT_OF_MEMORY = re.compile(
     r"^(\w+: )?(out of memory allocating|virtual memory exhausted|terminate .*bad_alloc)", re.MULTILINE
 )
 """How they say that the memory did not suffice."""
-ABORTED = "Ptx assembly aborted due to errors"
+GAVE_UP = re.compile(r"ptxas fatal +: Ptx assembly aborted due to errors|\d+ errors? detected in the compilation of .*")
+"""What a compiler says behind its errors."""
 REFUSED_INSTRUCTION = re.compile(r"not supported on \.target 'sm_(\d+)'")
 """How ptxas says that an architecture has not an instruction."""
 PACKAGES = {
@@ -180,8 +181,8 @@ def launched_by_kernel(message: str) -> str:
 
 
 def error_first(message: str) -> str:
-    """A compiler's message, the first line that tells an error moved to the front. That ptxas gave up is no news."""
-    lines = [line.rstrip() for line in message.splitlines() if line.strip() and ABORTED not in line]
+    """A compiler's message, the first line that tells an error moved to the front. That it gave up then is no news."""
+    lines = [line.rstrip() for line in message.splitlines() if line.strip() and not GAVE_UP.fullmatch(line)]
     for number, line in enumerate(lines):
         if "error" in line.lower() or "fatal" in line.lower():
             lines.insert(0, lines.pop(number))
