@@ -19,7 +19,7 @@ from banksim.requests.lane_intrinsics import equal_or_least, lowest, ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
-from banksim.timing.same_lines import SameLines, add, come, new_same_lines
+from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
@@ -111,12 +111,13 @@ def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, activ
 
 def busy(memory: GlobalMemory) -> int:
     """For how many hundredths of a cycle that was held which was held longest."""
-    return max(int(memory.busy.max()), int(memory.same.busy.max()))
+    return max(int(memory.busy.max()), longest(memory.same))
 
 
 def sent_by(memory: GlobalMemory) -> int:
     """Until when what has left is on its way to the L2, in hundredths of a cycle."""
-    return max(int(memory.held[[OUT, SHARE_OUT]].max()), int(memory.same.latest[0]))
+    together = longest(memory.same)
+    return max(int(memory.held[[OUT, SHARE_OUT]].max()), together and 100 * int(memory.same.first[0]) + together)
 
 
 @inlined
@@ -287,7 +288,8 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
     """Count what a request of a block will take of the ways to the L2: the block may end before it has left."""
     for n in range(memory.lines[row]):
         if kind != STORED:
-            add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block, t)
+            add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block)
+            memory.same.first[0] = min(memory.same.first[0], t)
         memory.moved[OUT] += ones(sectors(memory.words[row, n]))
         lanes = together(memory, row, n, kind)
         for share in range(2):
@@ -336,8 +338,6 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
             at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
             at = send(memory, f, kind, words, together(memory, row, n, kind), t)
-            if kind == ATOMIC:
-                at = max(at, come(memory.same, memory.line[row, n], t) + f.l2_atomic)
         last = max(last, at)
     return last
 
@@ -345,5 +345,5 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
 @inlined
 def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
     """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
-    own, share = memory.held[OUT], max(memory.held[SHARE_OUT], memory.same.latest[0])
+    own, share = memory.held[OUT], memory.held[SHARE_OUT]
     return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))

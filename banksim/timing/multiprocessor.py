@@ -240,6 +240,8 @@ class Simulation:
                 else:
                     running.remove(place)
         every = [one.sm for one in self.each]
+        for row in self.places:
+            shared_memory_path.drain(row[1:], self.now())
         end = max((b.end for b in done), default=0)
         ended = sorted(b.end for b in done)[:: self.launch.cluster_blocks]
         return Simulated(

@@ -1,4 +1,5 @@
-"""Additions of several blocks to the same lines of global memory: each slice of the L2 takes them one after the other.
+"""Additions of several blocks to the same lines of global memory: each slice of the L2 takes them one after the other,
+and each line those of floats.
 
 Lines to which two blocks add are taken to be lines to which those of all multiprocessors do (assumed): two that are
 timed, or, where there is one, it and the first of another multiprocessor."""
@@ -19,42 +20,37 @@ KNOWN = 4096
 """Lines that are remembered, by their lowest bits."""
 MOST = 1536
 """Lines from which on the slices have equally much to do."""
-IDLE = 300_000
-"""Hundredths of a cycle: a slice that has idled for less makes up for it. An addition stands here for those of all
-multiprocessors, which come to lines of their own at other times than this one does."""
+SCATTERED, MANY = 1.27, 64
+"""How much longer slices take for additions to so many lines and more: at random places they are not equally busy at
+all times (1.85 cycles a part of a sector, and 1.45 to 8 to 32 lines: h200_places.json)."""
+CHANCE = 2
+"""Standard deviations: one multiprocessor stands here for all. What it does more often at one place than at others by
+less than this may be chance, and is others' at other places."""
 NEVER = 1 << 60
 SECTOR, PART, FLOATS = range(3)
-"""What takes its time: the words of a whole sector of 32 bytes, or of a part of one; floats in any."""
-ADDED = np.dtype([("line", "i8"), ("block", "i8"), ("several", "i8"), ("before", "i8")])
-"""A line, the first block that added to it, whether others did, and what its additions would have held until then."""
+"""What takes its time: of a slice the words of a whole sector of 32 bytes, or of a part of one; of a line floats."""
+ADDED = np.dtype([(name, "i8") for name in ("line", "block", "several", "requests", "slice", "floats")])
+"""A line, the first block that added to it, whether others did, how many requests, and for how many hundredths of a
+cycle they hold its slice, and floats itself."""
 
 
 @bundle
 class SameLines(NamedTuple):
-    """Hundredths of a cycle."""
-
-    held: npt.NDArray[np.int64]  # by slice: until when
-    busy: npt.NDArray[np.int64]  # … and for how long in all
-    latest: npt.NDArray[np.int64]  # one: the latest of `held`
-    first: npt.NDArray[np.int64]  # one: when the first addition was made
+    first: npt.NDArray[np.int64]  # one: the cycle of the first addition
     costs: npt.NDArray[np.int64]  # SECTOR …: of all multiprocessors that are busy, one addition each
-    lines: npt.NDArray[np.int64]  # one: how many have been added to
     added: npt.NDArray[np.void]  # of dtype ADDED
 
 
 def new_same_lines(known: Figures | None = None, active: int = 0) -> SameLines:
-    each = known.slices if known else (0, 0, 0)
     added = np.zeros(KNOWN, ADDED)
     added["line"] = -1
-    held, busy = np.zeros((2, SLICES), np.int64)
-    never, costs = np.full(1, NEVER), np.array(each, np.int64) * active
-    return SameLines(held, busy, np.zeros(1, np.int64), never, costs, np.zeros(1, np.int64), added)
+    return SameLines(np.full(1, NEVER), np.array(known.slices if known else (0, 0, 0), np.int64) * active, added)
 
 
 def remember(same: SameLines, added: npt.NDArray[np.void]) -> None:
     """Begin with the lines to which another block has added."""
-    same.added[:] = added
-    same.added["before"] = 0
+    for name in ("line", "block"):
+        same.added[name] = added[name]
 
 
 @inlined
@@ -67,36 +63,42 @@ def slice_of(line: Integer) -> Integer:
 
 
 @inlined
-def add(
-    same: SameLines, line: Integer, words: Integer, lanes: Integers, floats: Integer, block: Integer, t: Integer
-) -> None:
-    """A block adds to words of a line, of each sector so many lanes to one of them: if others do so too, that holds its
-    slice."""
+def add(same: SameLines, line: Integer, words: Integer, lanes: Integers, floats: Integer, block: Integer) -> None:
+    """A block adds to words of a line, of each sector so many lanes to one of them."""
     one = same.added[line % KNOWN]
     if one.line != line:
-        same.lines[0] += 1
-        one.line, one.block, one.several, one.before = line, block, 0, 0
-    same.first[0] = min(same.first[0], 100 * t)
+        one.line, one.block, one.several, one.requests, one.slice, one.floats = line, block, 0, 0, 0, 0
     one.several |= one.block != block
-    cost: Integer = 0
+    one.requests += 1
     most: Integer = 0
     for s in range(4):
         part = words >> (8 * s) & 255
         if part:
             most = max(most, lanes[s])
-            cost += max(lanes[s], 1) * same.costs[SECTOR if part == 255 else PART]
-    cost = max(cost, most * same.costs[FLOATS]) if floats else cost
-    one.before += cost
-    if one.several and same.lines[0] < MOST:
-        n = slice_of(line)
-        same.held[n] = max(same.held[n], max(100 * t - IDLE, same.first[0])) + one.before
-        same.latest[0] = max(same.latest[0], same.held[n])
-        same.busy[n] += one.before
-        one.before = 0
+            one.slice += max(lanes[s], 1) * same.costs[SECTOR if part == 255 else PART]
+    if floats:
+        one.floats += most * same.costs[FLOATS]
 
 
-@inlined
-def come(same: SameLines, line: Integer, t: Integer) -> Integer:
-    """When what has been added to a line until cycle t is there."""
-    later: Integer = max(t, same.held[slice_of(line)] // 100)
-    return later
+def longest(same: SameLines) -> int:
+    """For how many hundredths of a cycle the slice or line is held that is held longest."""
+    shared = same.added[same.added["several"] != 0]
+    if not len(shared):
+        return 0
+    lines = busiest(np.arange(len(shared)), shared, "floats")
+    if np.count_nonzero(same.added["requests"]) >= MOST:
+        return round(lines)
+    slices = busiest(np.array([slice_of(line) for line in shared["line"].tolist()]), shared, "slice")
+    return round(max(lines, slices * (SCATTERED if len(shared) >= MANY else 1)))
+
+
+def busiest(places: npt.NDArray[np.int64], lines: npt.NDArray[np.void], held: str) -> float:
+    """For how long that of several places is held in which lines lie that is held longest: as long as its lines would
+    be if all were held alike, unless it is longer by more than chance."""
+    long, requests, count = (
+        np.bincount(places, lines[held]),
+        np.bincount(places, lines["requests"]),
+        np.bincount(places),
+    )
+    alike = np.sum(long) * np.max(count) / np.sum(count)
+    return float(max(alike, np.max(long * (1 - CHANCE / np.sqrt(np.maximum(requests, 1))))))

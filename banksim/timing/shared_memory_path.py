@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Numbers
-from banksim.system.bundles import bundle
+from banksim.architectures.latencies import NUMBERS, Numbers
+from banksim.requests.lane_intrinsics import pointer
+from banksim.system.bundles import at, bundle
 from banksim.system.compiled_types import Integer, Integers
-from banksim.system.jit import inlined
+from banksim.system.jit import carray, inlined, outer
 from banksim.timing.asynchronous import Behind, arrived, new_behind, served
 from banksim.timing.between_blocks import Between, cross, may_leave, new_between
 from banksim.timing.global_memory import (
@@ -305,6 +306,17 @@ def next_move(path: Path, f: Numbers) -> Integer:
             moves = max(core.granted + f.apart, path.requests[path.queues[s, core.head]].moves)
             first = min(first, max(moves, place))
     return first
+
+
+@outer
+def drain(each: Integers, t: Integer) -> None:
+    """Serve from cycle t on what warps left behind. `each`: the addresses of a Path, its Waiting and the figures."""
+    path, waiting, f = at(Path, each[0]), at(Waiting, each[1]), carray(pointer(each[2]), 1, NUMBERS)[0]
+    one = path.one[0]
+    while one.free < REQUESTS:
+        serve(path, waiting, f, t)
+        take_in(path, waiting, f, t)
+        t += 1
 
 
 @inlined

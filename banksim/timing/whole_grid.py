@@ -73,18 +73,28 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
 
 def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Those that were not timed follow
-    at the distance of the last that were, or (assumed, where there are too few of these) take their share of a round,
-    and at least what they take of the L2. Blocks that execute more or fewer instructions than those that were timed
-    take (assumed) so much longer or shorter. Or what DRAM takes, if that is longer."""
+    at the distance of the last that were, at most that of all, or (assumed, where there are too few of these) take
+    their share of a round, and at least what they take of the L2. Blocks that execute more or fewer instructions than
+    those that were timed take (assumed) so much longer or shorter, but for the first round: it ends with its longest.
+    Or what the busiest resource or DRAM takes, if that is longer."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
     share = cycles.total / (min(timed, held) * -(-timed // held))
-    each = share if cycles.each is None else cycles.each
+    each = share if cycles.each is None else min(cycles.each, (cycles.total + cycles.left) / timed)
     beyond = cycles.resources["L2 cache"] / timed
     executed = cycles.total + max(count - timed, 0) * max(each, beyond)
-    taken = max(cycles.total, cycles.work * executed) + cycles.left
-    return round(max(taken, cycles.work * beyond * count, of_dram(launch, cycles)))
+    first_round = max((block.end for block in cycles.blocks[: held * size]), default=0)
+    taken = max(first_round, longer(cycles) * executed) + cycles.left
+    busiest = max(cycles.resources.values()) / timed
+    return round(max(taken, cycles.work * busiest * count, of_dram(launch, cycles)))
+
+
+def longer(cycles: Cycles) -> float:
+    """By how much blocks in the mean take longer than those that were timed: what they do more is done first by warps
+    that soon ended there, as at an edge."""
+    warps = [2 * (end - block.start) >= block.cycles for block in cycles.blocks for end in block.warps]
+    return max(cycles.work * sum(warps) / len(warps), min(cycles.work, 1))
 
 
 def of_dram(launch: Launch, cycles: Cycles) -> float:

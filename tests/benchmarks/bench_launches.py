@@ -1,20 +1,28 @@
 """Estimates of whole launches beside the times that an H200 took for them, back to back.
 
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
-and how many pairs of launches of one kind are ranked right.
+and how many pairs of launches of one kind are ranked right; then the same for the launches of
+tests/helpers/launch_cases.py.
 """
 
+import json
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 import banksim
 from banksim.kernels.cubin import decode
+from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
+from helpers.launch_cases import cases, timed
+from helpers.places import DATA
 
 DIFFERS = 0.03
 """By how much of their time two launches must differ on the hardware, to be ranked."""
@@ -22,31 +30,52 @@ LONGEST = 40_000_000
 """Warp instructions of a launch, at most."""
 
 
-def main() -> None:
+class Measured(NamedTuple):
+    """A launch, the microseconds that it took, and what runs it."""
+
+    family: str
+    name: str
+    microseconds: float
+    run: Callable[[], Run]
+
+
+def catalogue() -> Iterator[Measured]:
     evidence = evidence_records.load(evidence_records.EVIDENCE)
-    errors, none = [], 0
-    kinds = defaultdict(list)
     for name, entry in entries().items():
         record = evidence.record(name)
         if record is None or record.microseconds is None:
             continue
-        launch, measured = entry.launch(), record.microseconds.median
+        launch = entry.launch()
         kernel = next(iter(decode(record.cubin).values()))
         given = [part for argument in own_copy(launch) for part in parameters(argument)]
-        run = banksim.run(
-            kernel, launch.grid, launch.block, given,
-            dynamic_shared=launch.dynamic_shared, timing=True, max_instructions=LONGEST,
-        )  # fmt: skip
+        how = {"dynamic_shared": launch.dynamic_shared, "timing": True, "max_instructions": LONGEST}
+        run = partial(banksim.run, kernel, launch.grid, launch.block, given, **how)
+        yield Measured(entry.family, name, record.microseconds.median, run)
+
+
+def others() -> Iterator[Measured]:
+    took = json.loads((DATA / "timing" / "h200_launches.json").read_text())["microseconds"]
+    kernels = banksim.load(DATA / "timing" / "launches.cubin")
+    for case in cases():
+        run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST)
+        yield Measured(case.family, case.name, took[case.name], run)
+
+
+def compare(launches: Iterator[Measured]) -> None:
+    errors, none = [], 0
+    kinds = defaultdict(list)
+    for one in launches:
+        run = one.run()
         assert run.cycles is not None
-        found = estimate(run.launch, run.cycles)
+        found, measured = estimate(run.launch, run.cycles), one.microseconds
         if found.microseconds is None:
             none += 1
-            print(f"{name:32} no estimate: {found.assumed:.0%} assumed, {measured:8.2f} µs measured", flush=True)
+            print(f"{one.name:32} no estimate: {found.assumed:.0%} assumed, {measured:8.2f} µs measured", flush=True)
             continue
-        kinds[entry.family].append((found.microseconds, measured))
+        kinds[one.family].append((found.microseconds, measured))
         errors.append(found.microseconds / measured - 1)
         print(
-            f"{name:32} {found.microseconds:8.2f} µs, {measured:8.2f} µs measured, {errors[-1]:+5.0%}, "
+            f"{one.name:32} {found.microseconds:8.2f} µs, {measured:8.2f} µs measured, {errors[-1]:+5.0%}, "
             f"{found.assumed:.0%} assumed",
             flush=True,
         )
@@ -59,8 +88,9 @@ def main() -> None:
         for (here, there), (other_here, other_there) in combinations(times, 2)
         if abs(there / other_there - 1) > DIFFERS
     ]
-    print(f"{sum(pairs):,} of {len(pairs):,} pairs are ranked right")
+    print(f"{sum(pairs):,} of {len(pairs):,} pairs are ranked right\n")
 
 
 if __name__ == "__main__":
-    main()
+    compare(catalogue())
+    compare(others())

@@ -15,11 +15,13 @@ from banksim.system.jit import outer
 from banksim.timing.global_memory import GlobalMemory, new_memory, passes
 from banksim.timing.same_lines import slice_of
 from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import cases, timed
 from helpers.places import DATA, loaded
 
 grids = partial(loaded, DATA / "timing" / "grids.cubin")
 places = partial(loaded, DATA / "timing" / "places.cubin")
 words = partial(loaded, DATA / "timing" / "words.cubin")
+launches = partial(loaded, DATA / "timing" / "launches.cubin")
 
 
 @cache
@@ -62,13 +64,17 @@ def test_blocks_follow_one_another_as_on_the_h200(threads: int, blocks: int, wai
         ("random_loads", 1, 2048, 1, 0.05), ("random_loads", 1, 2048, 8, 0.1), ("random_loads", 1, 131072, 8, 0.05),
         # 128 and 256 lines, to which additions take equally long; 16,384
         ("random_adds", 1, 512, 8, 0.1), ("random_adds", 1, 1024, 8, 0.1), ("random_adds", 1, 131072, 8, 0.08),
+        # floats, which hold their line and not its slice: as long as integers
+        ("random_floats", 1, 512, 8, 0.1), ("random_floats", 1, 2048, 8, 0.1), ("random_floats", 1, 131072, 8, 0.08),
+        # stores that stand in line when the last block has ended
+        ("random_stores", 8, 131072, 8, 0.1), ("random_stores", 1, 524288, 8, 0.05),
     ],
 )  # fmt: skip
 def test_random_places(kernel: str, lanes: int, places_: int, words: int, within: float) -> None:
     blocks, threads = (264, 1024) if kernel == "random_loads" else (528, 256)
     numbers = [8, lanes, places_, words]
     measured = took("places", "random", [kernel, blocks, threads, *numbers])
-    arrays = [np.zeros(places_ * words, np.uint32) for _ in range(2)]
+    arrays = [np.zeros(places_ * words, np.float32 if "floats" in kernel else np.uint32) for _ in range(2)]
     found = microseconds(places()[kernel], blocks, threads, [*arrays, *map(np.uint32, numbers)])
     assert found == pytest.approx(measured, rel=within)
 
@@ -88,6 +94,24 @@ def test_arrays_beyond_the_l2(kernel: str, arrays: int, threads: int, size: int)
     found = microseconds(words()[kernel], n // threads, threads, [*given, np.uint32(n)])
     assert found == pytest.approx(measured, rel=0.08)
     assert np.all(given[0] == (kernel == "in_place"))  # what is looked at beforehand leaves the arrays alone
+
+
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [
+        # random stores, of which many stand in line when the last block has ended; warps of the first block that have
+        # nothing to do; half of the blocks, all that are timed of them, do more than others; floats at random places
+        ("scatter 65536 to 65536", 0.12), ("laplace3d 96", 0.08), ("sort_step 1048576 by 1024", 0.05),
+        ("add_scattered 524288 to 4096", 0.05), ("add_scattered 65536 to 4096", 0.15),
+    ],
+)  # fmt: skip
+def test_kernels_as_people_write_them(name: str, within: float) -> None:
+    case = next(case for case in cases() if case.name == name)
+    run = timed(case, launches()[case.kernel])
+    assert run.cycles is not None
+    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
+        recorded("launches")["microseconds"][name], rel=within
+    )
 
 
 def noted(words: list[int]) -> GlobalMemory:
