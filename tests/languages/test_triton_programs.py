@@ -63,6 +63,19 @@ def test_a_program_of_triton_runs_and_is_counted(tmp_path: Path) -> None:
     assert sum(site["requests"] for site in sites) == 128
 
 
+def test_tensors_with_gaps_are_passed_by_their_address(tmp_path: Path) -> None:
+    program = """
+wide = torch.arange(2048.0, device="cuda").reshape(32, 64)
+out = torch.zeros(8, device="cuda")
+for given in (wide[3:, 5:9], wide[1::2, ::2], wide[4:].as_strided((8, 8), (64, 0)), wide[2:, :0]):
+    add[(1,)](given, out, min(8, given.numel()))
+    print(*out.tolist()[:2])
+"""
+    done = run(KERNELS + program, tmp_path, "--output", str(tmp_path / "report"))
+    told = "198.0 199.0\n65.0 66.0\n257.0 258.0\n257.0 258.0\n"
+    assert (done.returncode, done.stdout) == (0, told), done.stderr
+
+
 def test_lines_are_those_of_the_program_that_runs(tmp_path: Path) -> None:
     """Triton keeps what it compiled by the source alone, and LLVM counts lines on in the assembly of a load."""
     for name in ("first", "second"):

@@ -17,7 +17,8 @@ from banksim.runs.programs import device
 
 
 def of_host(value: Any) -> Any:
-    """A tensor in the host's memory as an array over it; types that NumPy lacks as bits. Anything else as it is."""
+    """A tensor in the host's memory as an array from its first element to its last, as a kernel gets no more than its
+    address; types that NumPy lacks as bits. Anything else as it is."""
     if not hasattr(value, "untyped_storage"):
         if hasattr(value, "data_ptr"):
             passed = "banksim run passes tensors of PyTorch; try banksim run --whole"
@@ -29,10 +30,8 @@ def of_host(value: Any) -> Any:
         kind = torch.empty(0, dtype=value.dtype).numpy().dtype
     except TypeError:
         kind = np.dtype(f"u{value.element_size()}")
-    size = value.element_size()
-    steps = [step * size for step in value.stride()]
-    shape = tuple(value.shape) or (1,)
-    return np.ndarray(shape, kind, bits, value.storage_offset() * size, steps or None)
+    last = sum((size - 1) * step for size, step in zip(value.shape, value.stride(), strict=True))
+    return np.ndarray(last + 1 if value.numel() else 0, kind, bits, value.storage_offset() * value.element_size())
 
 
 @contextmanager
