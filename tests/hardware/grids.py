@@ -192,6 +192,9 @@ PRACTICE = [
     Grid("packed_triangles", (1_000_405,), (64,), (1414, 45_248)),
     Grid("winograd", (1_000_003,), (64,), (113, 111)),
     Grid("magic_divisions", (1_000_003,), (64,), (100, 37)),
+    Grid("searched_by_one", (1_000_003,), (64,), (40_001, 25)),
+    Grid("compacted", (1_000_003,), (64,), (100, 37)),
+    Grid("offsets_in_shared", (1_000_003,), (64,), (24, 1000)),
 ]
 SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY, "practice": PRACTICE}
 

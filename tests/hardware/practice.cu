@@ -291,3 +291,56 @@ KERNEL(magic_divisions) {  // quotients by multiplication with numbers that the 
     if (column == 0) s[tid * 2 & 63] = row;
     out[AT(i)] = s[tid];
 }
+KERNEL(searched_by_one) {  // one thread finds the sequence of a tile and its ends, and tells the others through shared memory
+    __shared__ unsigned begin, end, number;
+    __shared__ float s[128];
+    INDICES
+    if (!tid) {
+        unsigned low = 0, high = n;
+        while (high - low > 1) {
+            unsigned middle = (low + high) / 2;
+            if (middle * m <= bx) low = middle;
+            else high = middle;
+        }
+        number = low, begin = low * m * 64, end = begin + m * 64 - low % 5 * 7;
+    }
+    __syncthreads();
+    unsigned at = bx * 64 + tid;
+    s[tid] = at < end ? in[AT(at - begin + number)] : 0;
+    __syncthreads();
+    if (at < end) out[AT(at)] = s[tid * 2 & 127];
+}
+KERNEL(compacted) {  // places of a tile that a rule keeps, in a list in shared memory; each kept one is then worked at
+    __shared__ unsigned list[64], counts[2];
+    __shared__ float s[256];
+    INDICES
+    bool kept = (bx * 64 + tid) % n < m;
+    unsigned votes = __ballot_sync(~0u, kept), before = __popc(votes & (1u << tid % 32) - 1);
+    if (tid % 32 == 0) counts[tid / 32] = __popc(votes);
+    __syncthreads();
+    if (kept) list[before + (tid >= 32 ? counts[0] : 0)] = tid;
+    __syncthreads();
+    for (unsigned k = tid; k < counts[0] + counts[1]; k += 64) {
+        unsigned at = list[k];
+        s[at * 4 & 255] = in[AT(bx * 64 + at)];
+        out[AT(bx * 64 + k)] = s[at * 4 & 255];
+    }
+}
+KERNEL(offsets_in_shared) {  // lengths of eight ragged rows and where they begin, summed up in shared memory
+    __shared__ unsigned starts[9];
+    __shared__ float s[512];
+    INDICES
+    if (tid < 8) starts[tid + 1] = (bx * 8 + tid) % n + m % 29;
+    if (!tid) starts[0] = 0;
+    __syncthreads();
+    for (unsigned d = 1; d < 8; d *= 2) {
+        unsigned v = tid < 8 && tid >= d ? starts[tid + 1 - d] : 0;
+        __syncwarp();
+        if (tid < 8) starts[tid + 1] += v;
+        __syncthreads();
+    }
+    for (unsigned r = 0; r < 8; ++r)
+        for (unsigned k = starts[r] + tid; k < starts[r + 1]; k += 64) s[k & 511] = in[AT(bx * 512 + k)];
+    __syncthreads();
+    for (unsigned k = tid; k < starts[8]; k += 64) out[AT(bx * 512 + k)] = s[k * 2 & 511];
+}
