@@ -161,21 +161,20 @@ class Verdict:
 
 def compare(mine: Sequence[Predicted], theirs: Sequence[Profiled]) -> list[Verdict]:
     """A verdict for each kernel, in the order of the first launches. A launch goes with that of the same number among
-    the launches of kernels of its name."""
+    the launches of kernels of its name; where the name has several machine codes, each is a kernel."""
     here, there = by_name(mine), by_name(theirs)
-    verdicts: dict[str, Verdict] = {}
+    verdicts: list[Verdict] = []
     for name in dict.fromkeys([*here, *there]):
         own, measured = here.get(name, []), there.get(name, [])
         if len(own) != len(measured):
             what = f"{plural(len(own), 'launch')} predicted, {len(measured)} measured"
-            verdicts[name] = Verdict(name, len(own), problem=what)
+            verdicts.append(Verdict(name, len(own), problem=what))
             continue
         groups = defaultdict(list)
         for one, other in zip(own, measured, strict=True):
-            groups[one.symbol].append((one, other))
-        for symbol, pairs in groups.items():
-            verdicts[symbol] = judged(demangling.plain_name(symbol), pairs)
-    return list(verdicts.values())
+            groups[one.symbol, one.code].append((one, other))
+        verdicts += [judged(demangling.plain_name(symbol), pairs) for (symbol, _), pairs in groups.items()]
+    return verdicts
 
 
 def of_libraries(mine: Sequence[Predicted], theirs: Sequence[Profiled]) -> tuple[list[Profiled], Counter[str]]:

@@ -7,6 +7,7 @@ import json
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,16 @@ def test_other_machine_code_and_other_launches_are_not_compared() -> None:
     [verdict] = compare([mine, mine], read(recorded_page(name)))
     assert verdict.problem == "2 launches predicted, 1 measured"
     assert not verdict.agrees
+
+
+def test_a_name_with_several_machine_codes_is_several_kernels() -> None:
+    """As a kernel of Triton's is that was launched with several constants."""
+    name = NAMES[0]
+    mine, page = predicted(executed(name)[0]), recorded_page(name)
+    other = replace(mine, code=tuple(opcode.replace("BAR.SYNC", "BAR.ARV") for opcode in mine.code))
+    assert other.code != mine.code
+    verdicts = compare([mine, other, mine], read(page + page.replace("BAR.SYNC", "BAR.ARV") + page))
+    assert [(one.agrees, one.launches) for one in verdicts] == [(True, 2), (True, 1)]
 
 
 def test_kernels_of_libraries_are_told_and_not_compared() -> None:
