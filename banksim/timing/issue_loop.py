@@ -207,7 +207,7 @@ def issue(
             for other in (ALU, FMA, UNIFORM):
                 if row.others >> other & 1:
                     sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
-        if row.server >= 0 and active:
+        if row.server >= 0 and (active or row.kind == BARRIER):
             begins = max(begins, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
             latency += (f.value if row.matches >= 0 else row.each) * (values - 1)
@@ -269,7 +269,7 @@ def issue(
                 warp.ready = max(warp.ready, target)
         elif warp.next % LINE == 0:
             warp.ready = fetched(sm.caches, f, warp.core, warp.next // LINE, False, max(warp.ready, warp.line))
-        if row.kind == BARRIER and active and warp.state != BLOCKED and phases(context) != before:
+        if row.kind == BARRIER and row.waits and active and warp.state != BLOCKED and phases(context) != before:
             warp.barrier, warp.ahead = i, 0
             wrong = release(sm, waiting, f, step, w, begins)
             if wrong:

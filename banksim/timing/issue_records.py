@@ -95,6 +95,7 @@ class IssueRow(Protocol):
     others: I4  # mask of the pipes that it holds besides its own,
     blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
+    waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
 
 
 CODE = np.dtype(fields(IssueRow))

@@ -80,6 +80,7 @@ _TABLE = {
     "I2FP P2R R2P IABS HMNMX2 VHMNMX HSETP2 F2FP FSET VOTE": Unit(ALU, 2),
     "MUFU POPC FLO BREV F2I I2F FRND F2F": Unit(XU, 8, 17),
     "FCHK": Unit(XU, 8, 26),
+    "F2F.F64.F32": Unit(XU, 8, 16),
     "F2F.F32.F64 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
     "FRND.F64": Unit(XU, 9, 19),
     "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
@@ -94,6 +95,7 @@ _TABLE = {
     "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS),
     "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, way=10),
+    "BAR.ARV": Unit(SYSTEM, 1, server=BARRIERS, way=10),
     "SYNCS": Unit(SYSTEM, 3, 37),
     "UIADD3 UIMAD UISETP ULEA ULOP3 UPLOP3 UPRMT USEL USGXT USHF": Unit(UNIFORM, 2),
     "R2UR": Unit(UNIFORM, 2, 12),
@@ -111,9 +113,9 @@ _TABLE = {
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
 IMAD.WIDE tests/data/timing/h200_multipliers.npz, pairs of halves and VIMNMX3 h200_uniform.npz there, B2R and BAR.RED
-h200_reductions.npz there, MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100:
-tests/data/timing/h100_code.json, YIELD of several warps: tests/data/timing/h200_loops.npz; `each`, and WARPSYNC:
-h200_parts.npz there."""
+h200_reductions.npz there, BAR.ARV and F2F.F64.F32 h200_arrivals.npz there, MEMBAR.ALL.GPU
+tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
+tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -168,6 +170,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 index = [part for o in i.operands[1:] for part in o.parts if part.kind == "R"]
                 row["values"] = next((part.number for part in index if not part.is_zero), -1)
                 row["latency"] -= 0 if index else DIRECT
+            row["waits"] = "ARV" not in i.modifiers
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
                 row["way"] = max(row["way"], BY_REGISTER)
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:

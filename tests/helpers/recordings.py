@@ -3,7 +3,7 @@
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,31 @@ def clocked(file: str) -> tuple[dict[str, np.ndarray], Mapping[str, Kernel]]:
     with np.load(DATA / f"{file}.npz") as stored:
         found = dict(stored)
     return found, decode(found["cubin"].tobytes())
+
+
+@functools.cache
+def numbers() -> np.ndarray:
+    """Those with which the kernels ran that read the clock around passes."""
+    found, x = np.zeros(4096, np.float32), 12345
+    for n in range(len(found)):
+        x = (x * 1664525 + 1013904223) % 2**32
+        found[n] = (x >> 8) / 2**24
+    return found
+
+
+def passes(file: str, name: str, sizes: Collection[int] = ()) -> Iterator[tuple[int, float, float]]:
+    """Of a kernel of one block that reads the clock around its passes, by block size (all, or these): the threads, and
+    the median cycles of its warm passes, simulated and recorded."""
+    arrays, kernels = clocked(file)
+    for threads, measured in zip(
+        arrays["threads"].tolist(), arrays["cycles"][list(arrays["names"]).index(name)], strict=True
+    ):
+        if not sizes or threads in sizes:
+            clocks = np.zeros((6, threads // 32, 2), np.uint32)
+            given = [numbers(), np.zeros(1024, np.float32), clocks, np.int32(1)]
+            banksim.run(kernels[name], 1, threads, given, dynamic_shared=52 * 1024, timing=True)
+            taken = clocks[:, :, 1].max(1).astype(int) - clocks[:, :, 0].min(1)
+            yield threads, float(np.median(taken[1:])), float(np.median(measured))
 
 
 @functools.cache

@@ -1,28 +1,14 @@
 """Where parts of a warp, different constants or registers of doubles wait for each other, and barriers of many
 warps, beside what one H200 took."""
 
-from functools import cache
-
-import numpy as np
 import pytest
 
-import banksim
 from banksim.timing.issue_table import code_table
-from helpers.recordings import clocked
+from helpers.recordings import clocked, passes
 
 LATE = pytest.mark.xfail(
     strict=True, reason="16 to 54 % too long: a warp issues two shared requests in its turn on an H200"
 )
-
-
-@cache
-def numbers() -> np.ndarray:
-    """Those with which the kernels ran."""
-    found, x = np.zeros(4096, np.float32), 12345
-    for n in range(len(found)):
-        x = (x * 1664525 + 1013904223) % 2**32
-        found[n] = (x >> 8) / 2**24
-    return found
 
 
 @pytest.mark.parametrize(
@@ -59,18 +45,29 @@ def test_barriers_and_requests_of_many_warps(name: str, off: list[float]) -> Non
     held(name, "h200_turns", off)
 
 
+@pytest.mark.parametrize(
+    ("name", "off"),
+    [
+        ("handing_over", [0.01, 0.01, 0.02, 0.04, 0.1]),
+        ("handing_over_by_register", [0.01, 0.01, 0.02, 0.02, 0.05]),
+        ("one_way_by_register", [0.01, 0.01, 0.01, 0.02, 0.05]),
+        ("barriers_of_none", [0.01, 0.01, 0.01, 0.01, 0.03, 0.03]),
+        ("arrivals_of_none", [0.01, 0.01, 0.01, 0.01, 0.03, 0.03]),
+        ("barriers_of_all", [0.01, 0.01, 0.01, 0.01, 0.01, 0.01]),
+        ("values_to_doubles", [0.025, 0.025, 0.025, 0.025, 0.025, 0.025]),
+        ("loads_to_doubles", [0.01, 0.01, 0.01, 0.02, 0.02, 0.02]),
+    ],
+)
+def test_arrivals_and_doubles(name: str, off: list[float]) -> None:
+    """A warp that arrives goes on at once; a barrier that no thread executes has its turn as well."""
+    held(name, "h200_arrivals", off)
+
+
 def held(name: str, file: str, off: list[float]) -> None:
-    """Hold the medians of passes of blocks of each size against the recorded ones, within these parts of them."""
-    arrays, kernels = clocked(f"timing/{file}")
-    for threads, cycles, most in zip(
-        arrays["threads"], arrays["cycles"][list(arrays["names"]).index(name)], off, strict=True
-    ):
-        warps = threads // 32
-        clocks = np.zeros((6, warps, 2), np.uint32)
-        given = [numbers(), np.zeros(1024, np.float32), clocks, np.int32(1)]
-        banksim.run(kernels[name], 1, int(threads), given, dynamic_shared=52 * 1024, timing=True)
-        passes = clocks[:, :, 1].max(1).astype(int) - clocks[:, :, 0].min(1)
-        assert np.median(passes[1:]) == pytest.approx(np.median(cycles), rel=most)
+    """Hold the medians of passes of blocks of the last so many sizes against the recorded ones, within these parts."""
+    taken = list(passes(f"timing/{file}", name))[-len(off) :]
+    for (_, simulated, measured), most in zip(taken, off, strict=True):
+        assert simulated == pytest.approx(measured, rel=most)
 
 
 def test_a_constant_without_an_index_has_no_register_that_tells_its_places() -> None:
