@@ -10,9 +10,10 @@ from banksim.classes.footprint import RESULTS, Unfollowed
 from banksim.classes.needed import Needed
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Operand
+from banksim.machine.doubts import CLOCKS
 from banksim.machine.engine import Engine, Routine, Table
 from banksim.machine.llvm import ir
-from banksim.machine.llvm.engine import CLOCKS, LLVMEngine, Register
+from banksim.machine.llvm.engine import LLVMEngine, Register
 from banksim.machine.llvm.scratch import ROW
 from banksim.machine.llvm.values import INT, LANES, POINTER, WORDS, Value
 from banksim.machine.state import CONTEXT, REGISTERS

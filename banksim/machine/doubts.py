@@ -1,5 +1,5 @@
 """Where a run met what nobody has established: which of the threads of a warp that have diverged the hardware then runs
-together, and in which order; and what lies in shared memory that is not the kernel's own.
+together, and in which order; what lies in shared memory that is not the kernel's own; and clocks that nothing drives.
 
 Code that compilers make hardly ever comes there, but by recursion and by threads that yield to each other. Of random
 programs of one warp recorded on an H100, nearly all that run otherwise there have such a place
@@ -27,6 +27,8 @@ WHY = {
 }
 ATOMICS = frozenset({"ATOMS", "REDS"}) | REACHING - {"LD", "ST", "STAS"}
 """Opcodes of atomics that can be on shared memory."""
+CLOCKS = frozenset({"SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI"})
+"""Special registers that tell the time."""
 Doubts = dict[int, int]
 """Bits by the pc of an instruction."""
 
@@ -72,6 +74,12 @@ def of_itself(met: list[Instruction]) -> str:
         f"How often warps execute {place(met[0])}{and_at(len(met) - 1)} may be other than on a GPU, by a few times: "
         "threads that had parted came there together. Nothing else depends on it."
     )
+
+
+def unsimulated_clock(kernel: Kernel) -> Iterator[str]:
+    """Where a kernel whose time is not simulated reads a clock."""
+    if met := [i for i in kernel.instructions if any(o.text in CLOCKS for o in i.operands)]:
+        yield f"Reads a clock at {place(met[0])}{and_at(len(met) - 1)}: only --timing simulates what it tells."
 
 
 def out_of_bounds(launch: Launch) -> Iterator[str]:

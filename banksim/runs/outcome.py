@@ -99,8 +99,10 @@ class Run(Reported):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What it needs of the host's code on a GPU, where it was out of bounds, and where its counts are not sure."""
-        return (*self.launch.notes, *self.out_of_bounds, *doubts.all_notes(self.doubtful))
+        """What it needs of the host's code on a GPU, where it was out of bounds, which clocks were not simulated, and
+        where its counts are not sure."""
+        clocks = () if self.cycles else doubts.unsimulated_clock(self.kernel)
+        return (*self.launch.notes, *self.out_of_bounds, *clocks, *doubts.all_notes(self.doubtful))
 
     @property
     def output(self) -> str:

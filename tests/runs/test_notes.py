@@ -28,3 +28,12 @@ def test_threads_that_end_together_leave_nothing_unsure_but_their_end() -> None:
     }.items():
         [note] = doubts.notes(kernel([end, "EXIT"]), {0: doubts.JOINED})
         assert note.startswith(told), end
+
+
+def test_clocks_that_are_not_simulated_are_told() -> None:
+    reads = kernel(["CS2R.32 R2, SR_CLOCKLO", "S2R R3, SR_GLOBALTIMERHI", "EXIT"])
+    arguments = [np.zeros(32, np.uint32)] * 2
+    [note] = banksim.run(reads, 1, 32, arguments).notes
+    assert note.startswith("Reads a clock at ")
+    assert note.endswith("(and at 1 more instruction): only --timing simulates what it tells.")
+    assert banksim.run(reads, 1, 32, arguments, timing=True).notes == ()

@@ -10,6 +10,7 @@ from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS, SHA
 from banksim.errors import UnsupportedError
 from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import codes
+from banksim.machine.doubts import CLOCKS
 from banksim.machine.engine import Access, unknown_special
 from banksim.machine.launch_constants import called, written
 from banksim.machine.llvm import ir
@@ -43,7 +44,6 @@ FIXED = {
     "SR_SWINLO": 0,
     "SR_LMEMHIOFF": 0,  # where a thread's stack ends, which code for debuggers looks at
 }
-CLOCKS = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI")
 Register = tuple[str, int]
 
 

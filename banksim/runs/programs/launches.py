@@ -16,7 +16,7 @@ from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.latencies import FIGURES, H200
 from banksim.banks.conflicts import Conflicts, merge, repeated
 from banksim.errors import BanksimError, InputError
-from banksim.machine.doubts import Doubts, all_notes, together
+from banksim.machine.doubts import Doubts, all_notes, together, unsimulated_clock
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
 from banksim.runs.counts_to_conflicts import Judged, sum_of_launches
@@ -130,7 +130,8 @@ class KernelLaunches:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.out_of_bounds, *all_notes(self.doubts))
+        clocks = unsimulated_clock(self.kernel) if self.kernel and not self.times else ()
+        return (*self.out_of_bounds, *clocks, *all_notes(self.doubts))
 
     def add(self, run: Run, shape: Shape) -> None:
         counted = id(run.counts), id(run.judged), id(run.cycles), id(run.findings)

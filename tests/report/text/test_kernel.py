@@ -84,7 +84,9 @@ def launch(*architectures: Conflicts, partial: bool = False) -> Run:
     counts = np.array([[1024, 32768, 32768 - 8 * n] for n in range(len(INSTRUCTIONS))])
     counts[-1] = 0
     return Run(
-        kernel=SimpleNamespace(plain_name="product", arch="sm_90", variables=(), listing=INSTRUCTIONS),  # type: ignore[arg-type]
+        kernel=SimpleNamespace(  # type: ignore[arg-type]
+            plain_name="product", arch="sm_90", variables=(), listing=INSTRUCTIONS, instructions=INSTRUCTIONS
+        ),
         launch=SimpleNamespace(grid=(8, 8, 1), block=(32, 32, 1), blocks=64, notes=(), constants={}, doubts={}),  # type: ignore[arg-type]
         judged=architectures,
         counts=counts,
