@@ -1,4 +1,5 @@
 // Dense systems of equations, eigenvalues and singular values: as one H200's cuSOLVER answered.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <cusolverDn.h>
@@ -7,7 +8,7 @@
 
 static cusolverDnHandle_t h;
 static void near(double got, double wanted) {
-    if (!(std::abs(got - wanted) < 1e-5)) printf("%g, not %g\n", got, wanted);
+    if (!(std::abs(got - wanted) < 1e-5 * std::max(1., std::abs(wanted)))) printf("%g, not %g\n", got, wanted);
 }
 template <class T> static T *on_device(const std::vector<T> &from) {
     T *p;
@@ -44,6 +45,12 @@ template <class T> struct F;
         static constexpr auto gesvd = cusolverDn##P##gesvd;                                                         \
         static constexpr auto syevd_size = cusolverDn##P##syevd_bufferSize;                                         \
         static constexpr auto syevd = cusolverDn##P##syevd;                                                         \
+        static constexpr auto sygvd_size = cusolverDn##P##sygvd_bufferSize;                                         \
+        static constexpr auto sygvd = cusolverDn##P##sygvd;                                                         \
+        static constexpr auto syevj_size = cusolverDn##P##syevj_bufferSize;                                         \
+        static constexpr auto syevj = cusolverDn##P##syevj;                                                         \
+        static constexpr auto syevjs_size = cusolverDn##P##syevjBatched_bufferSize;                                 \
+        static constexpr auto syevjs = cusolverDn##P##syevjBatched;                                                 \
     };
 FUNCTIONS(float, S)
 FUNCTIONS(double, D)
@@ -169,6 +176,79 @@ template <class T> static void values() {
                 }
         }
 }
+typedef std::vector<double> Full; // 3 × 3
+static std::vector<double> product(const Full &a, const double *x) {
+    std::vector<double> y(3);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) y[i] += a[i * 3 + j] * x[j];
+    return y;
+}
+static double dot(const std::vector<double> &x, const double *y) { return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]; }
+/* Of which one triangle is stored, with `ld` rows. */
+template <class T> static std::vector<T> triangle(const Full &full, int uplo, int ld) {
+    std::vector<T> to(3 * ld, 77);
+    for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++)
+            if (uplo ? r <= c : r >= c) to[c * ld + r] = full[r * 3 + c];
+    return to;
+}
+template <class T> static void eigenvalues() {
+    typedef F<T> f;
+    const Full full = {4, 1, 2, 1, 3, 0, 2, 0, 5}, other = {4, 2, 0, 2, 5, 2, 0, 2, 6}, not_positive = {4, 2, 0, 2, 1, 0, 0, 0, 9};
+    int size, *info = on_device<int>({7, 7});
+    const auto vector = CUSOLVER_EIG_MODE_VECTOR;
+    for (int type = 1; type < 4; type++)
+        for (int uplo = 0; uplo < 2; uplo++) {
+            T *a = on_device(triangle<T>(full, uplo, 4)), *b = on_device(triangle<T>(other, uplo, 5)), *w = workspace<T>(3);
+            OK(f::sygvd_size(h, (cusolverEigType_t)type, vector, (cublasFillMode_t)uplo, 3, a, 4, b, 5, w, &size));
+            OK(f::sygvd(h, (cusolverEigType_t)type, vector, (cublasFillMode_t)uplo, 3, a, 4, b, 5, w, workspace<T>(size), size, info));
+            printf("sygvd %d %d\n", type, uplo);
+            show("info", info, 1);
+            show("w", w, 3);
+            show("b", b, 15);
+            std::vector<T> vectors = read(a, 12), found = read(w, 3);
+            for (int k = 0; k < 3; k++) {
+                const double x[] = {(double)vectors[k * 4], (double)vectors[k * 4 + 1], (double)vectors[k * 4 + 2]};
+                const auto ax = product(full, x), bx = product(other, x);
+                const auto left = type == 1 ? ax : type == 2 ? product(full, bx.data()) : product(other, ax.data());
+                for (int i = 0; i < 3; i++) near(left[i], found[k] * (type == 1 ? bx[i] : x[i]));
+                near(type == 3 ? dot(ax, x) : dot(bx, x), type == 3 ? found[k] : 1);
+            }
+        }
+    T *a = on_device(triangle<T>(full, 0, 3)), *b = on_device(triangle<T>(not_positive, 0, 3)), *w = workspace<T>(6);
+    OK(f::sygvd(h, CUSOLVER_EIG_TYPE_1, vector, CUBLAS_FILL_MODE_LOWER, 3, a, 3, b, 3, w, workspace<T>(size), size, info));
+    show("sygvd of a matrix that is not positive: info", info, 1);
+
+    syevjInfo_t how;
+    OK(cusolverDnCreateSyevjInfo(&how));
+    OK(cusolverDnXsyevjSetTolerance(how, 1e-7));
+    OK(cusolverDnXsyevjSetMaxSweeps(how, 15));
+    OK(cusolverDnXsyevjSetSortEig(how, 1));
+    for (int uplo = 0; uplo < 2; uplo++)
+        for (int count = 1; count < 3; count++) {
+            std::vector<T> both = triangle<T>(full, uplo, 4), second = triangle<T>(other, uplo, 4);
+            both.insert(both.end(), second.begin(), second.end());
+            T *e = on_device(both);
+            if (count == 1) {
+                OK(f::syevj_size(h, vector, (cublasFillMode_t)uplo, 3, e, 4, w, &size, how));
+                OK(f::syevj(h, vector, (cublasFillMode_t)uplo, 3, e, 4, w, workspace<T>(size), size, info, how));
+            } else {
+                OK(f::syevjs_size(h, vector, (cublasFillMode_t)uplo, 3, e, 4, w, &size, how, 2));
+                OK(f::syevjs(h, vector, (cublasFillMode_t)uplo, 3, e, 4, w, workspace<T>(size), size, info, how, 2));
+            }
+            printf("syevj of %d\n", count);
+            show("info", info, count);
+            show("w", w, 3 * count);
+            std::vector<T> vectors = read(e, 24), found = read(w, 6);
+            for (int k = 0; k < 3 * count; k++) {
+                const double x[] = {(double)vectors[k * 4], (double)vectors[k * 4 + 1], (double)vectors[k * 4 + 2]};
+                const auto left = product(k < 3 ? full : other, x);
+                for (int i = 0; i < 3; i++) near(left[i], found[k] * x[i]);
+                near(dot({x[0], x[1], x[2]}, x), 1);
+            }
+        }
+    OK(cusolverDnDestroySyevjInfo(how));
+}
 /* cuSOLVER's guide says of each function which sizes are invalid. */
 static void wrong_sizes() {
     double *a = workspace<double>(9);
@@ -198,6 +278,8 @@ int main() {
     systems<double>();
     values<float>();
     values<double>();
+    eigenvalues<float>();
+    eigenvalues<double>();
     wrong_sizes();
     OK(cusolverDnDestroy(h));
     printf("done\n");

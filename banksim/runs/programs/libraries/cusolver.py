@@ -13,16 +13,21 @@ from banksim.runs.programs.libraries.matrices import Call, half, put_half, solve
 
 REAL: dict[type[np.generic], type[np.generic]] = {np.complex64: np.float32, np.complex128: np.float64}
 
+ENOUGH_SWEEPS = 15
+"""So many of Jacobi's are enough: from some six on, each squares what is left beside the diagonal."""
+
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
-    """Compute a function such as `Sgetrf`. Its last word is where it says whether it failed: at 0 it did not."""
+    """Compute a function such as `Sgetrf`. Its last word is where it says, for each matrix, whether it
+    failed: at 0 it did not."""
     *rest, info = words
     call = Call(memory, 0, TYPES[name[0]])
     try:
         failed = COMPUTED_BY[name[1:]](call, *rest)
     except np.linalg.LinAlgError as error:
         raise UnsupportedError(f"{memory.what}: {error}: what cuSOLVER makes of such a matrix is not known") from None
-    memory.array(info, 1, np.int32)[0] = failed or 0
+    of_each = np.atleast_1d(0 if failed is None else failed)
+    memory.array(info, len(of_each), np.int32)[:] = of_each
     return b""
 
 
@@ -124,7 +129,44 @@ def syevd(c: Call, mode: int, uplo: int, n: int, a: int, lda: int, w: int) -> No
         matrix[:] = vectors
 
 
-COMPUTED_BY: dict[str, Callable[..., int | None]] = {
-    one.__name__: one for one in (getrf, getrs, potrf, potrs, geqrf, orgqr, ormqr, gesvd, syevd)
+def syevj(
+    c: Call, mode: int, uplo: int, n: int, a: int, lda: int, w: int, sweeps: int, in_order: int, count: int
+) -> Array:  # fmt: skip
+    """Of `count` matrices, one behind the other, by Jacobi's method, which is given a most number of sweeps."""
+    if sweeps < ENOUGH_SWEEPS:
+        raise UnsupportedError(
+            f"{c.memory.what}: whether {sweeps} sweeps are enough is not known: allow {ENOUGH_SWEEPS}"
+        )
+    if not in_order:
+        raise UnsupportedError(f"{c.memory.what}: the order of eigenvalues that are not sorted is not known")
+    number, value = np.dtype(c.dtype).itemsize, np.dtype(REAL.get(c.dtype, c.dtype)).itemsize
+    for k in range(count):
+        syevd(c, mode, uplo, n, a + k * n * lda * number, lda, w + k * n * value)
+    return np.zeros(count, np.int32)
+
+
+def sygvd(
+    c: Call, kind: int, mode: int, uplo: int, n: int, a: int, lda: int, b: int, ldb: int, w: int
+) -> int:  # fmt: skip
+    """a · x = λ · b · x (kind 1), a · b · x = λ · x (2) or b · a · x = λ · x (3); `b` is left as its factor."""
+    if failed := potrf(c, uplo, n, b, ldb):
+        return n + failed
+    matrix, factor = c.matrix(a, n, n, lda), half(c.matrix(b, n, n, ldb), uplo)
+    lower = factor.conj().T if uplo else factor
+    given = whole(matrix, uplo, hermitian=True)
+    if kind == 1:
+        right = solved(lower, given, upper=False).conj().T
+        plain = solved(lower, right, upper=False)
+    else:
+        plain = lower.conj().T @ given @ lower
+    values, vectors = np.linalg.eigh(plain)
+    c.memory.array(w, n, REAL.get(c.dtype, c.dtype))[:] = values
+    if mode:
+        matrix[:] = lower @ vectors if kind == 3 else solved(lower.conj().T, vectors, upper=True)
+    return 0
+
+
+COMPUTED_BY: dict[str, Callable[..., int | Array | None]] = {
+    one.__name__: one for one in (getrf, getrs, potrf, potrs, geqrf, orgqr, ormqr, gesvd, syevd, syevj, sygvd)
 }
 """By the functions' names without their types."""

@@ -218,6 +218,10 @@ def test_what_cusolver_cannot_compute_is_refused() -> None:
     ):
         with pytest.raises(UnsupportedError, match="not converge: what cuSOLVER makes of such a matrix is not known"):
             call(name, *words, buffers=buffers, library=b"cuSOLVER")
+    for sweeps, in_order, said in ((14, 1, "whether 14 sweeps are enough"), (15, 0, "the order of eigenvalues")):
+        words = (1, 0, 3, at[1], 3, at[1], sweeps, in_order, 1, at[2])
+        with pytest.raises(UnsupportedError, match=said):
+            call("Dsyevj", *words, buffers=buffers, library=b"cuSOLVER")
     with pytest.raises(InputError, match="pivot 4 of 3 rows"):
         call("Dgetrs", 0, 3, 1, at[0], 3, at[2], at[1], 3, at[2], buffers=buffers, library=b"cuSOLVER")
 

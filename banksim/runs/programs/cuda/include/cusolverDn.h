@@ -6,6 +6,7 @@
 #include "cusolver_common.h"
 
 typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct syevjInfo *syevjInfo_t;
 
 #include "banksim_cusolver_declared.h"
 #endif

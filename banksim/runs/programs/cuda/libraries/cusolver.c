@@ -8,6 +8,9 @@
 struct cusolverDnContext {
     cudaStream_t stream;
 };
+struct syevjInfo {
+    int sweeps, sorted;
+};
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle) {
     if (!handle) return CUSOLVER_STATUS_INVALID_VALUE;
@@ -36,6 +39,28 @@ cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t *st
 cusolverStatus_t cusolverGetVersion(int *version) {
     if (!version) return CUSOLVER_STATUS_INVALID_VALUE;
     *version = CUSOLVER_VERSION;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* ---- how eigenvalues are looked for by Jacobi's method */
+cusolverStatus_t cusolverDnCreateSyevjInfo(syevjInfo_t *how) {
+    if (!how) return CUSOLVER_STATUS_INVALID_VALUE;
+    *how = banksim_zeroed(sizeof **how);
+    (*how)->sweeps = 100;
+    (*how)->sorted = 1;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDestroySyevjInfo(syevjInfo_t how) {
+    free(how);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnXsyevjSetTolerance(syevjInfo_t how, double tolerance) { return CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnXsyevjSetMaxSweeps(syevjInfo_t how, int sweeps) {
+    how->sweeps = sweeps;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnXsyevjSetSortEig(syevjInfo_t how, int sorted) {
+    how->sorted = sorted;
     return CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -144,6 +169,44 @@ cusolverStatus_t cusolverGetVersion(int *version) {
                                            T *a, int lda, R *w, T *work, int size, int *info) {                        \
         SHAPE(n, n, lda);                                                                                              \
         COMPUTE(#L "syevd", mode, uplo, n, P(a), lda, P(w), P(info));                                                  \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##gvd_bufferSize(cusolverDnHandle_t h, cusolverEigType_t type,                    \
+                                                      cusolverEigMode_t mode, cublasFillMode_t uplo, int n,            \
+                                                      const T *a, int lda, const T *b, int ldb, const R *w,            \
+                                                      int *size) {                                                     \
+        SHAPE(n, n, lda);                                                                                              \
+        SHAPE(n, n, ldb);                                                                                              \
+        SIZE(n * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##gvd(cusolverDnHandle_t h, cusolverEigType_t type, cusolverEigMode_t mode,       \
+                                           cublasFillMode_t uplo, int n, T *a, int lda, T *b, int ldb, R *w, T *work,  \
+                                           int size, int *info) {                                                      \
+        SHAPE(n, n, lda);                                                                                              \
+        SHAPE(n, n, ldb);                                                                                              \
+        COMPUTE(#L "sygvd", type, mode, uplo, n, P(a), lda, P(b), ldb, P(w), P(info));                                 \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evj_bufferSize(cusolverDnHandle_t h, cusolverEigMode_t mode,                    \
+                                                      cublasFillMode_t uplo, int n, const T *a, int lda, const R *w,   \
+                                                      int *size, syevjInfo_t how) {                                    \
+        SHAPE(n, n, lda);                                                                                              \
+        SIZE(n * n);                                                                                                   \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evj(cusolverDnHandle_t h, cusolverEigMode_t mode, cublasFillMode_t uplo, int n, \
+                                           T *a, int lda, R *w, T *work, int size, int *info, syevjInfo_t how) {       \
+        SHAPE(n, n, lda);                                                                                              \
+        COMPUTE(#L "syevj", mode, uplo, n, P(a), lda, P(w), how->sweeps, how->sorted, 1, P(info));                     \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evjBatched_bufferSize(cusolverDnHandle_t h, cusolverEigMode_t mode,             \
+                                                             cublasFillMode_t uplo, int n, const T *a, int lda,        \
+                                                             const R *w, int *size, syevjInfo_t how, int count) {      \
+        SHAPE(n, n, lda);                                                                                              \
+        SIZE(n * n * count);                                                                                           \
+    }                                                                                                                  \
+    cusolverStatus_t cusolverDn##L##E##evjBatched(cusolverDnHandle_t h, cusolverEigMode_t mode, cublasFillMode_t uplo, \
+                                                  int n, T *a, int lda, R *w, T *work, int size, int *info,            \
+                                                  syevjInfo_t how, int count) {                                        \
+        SHAPE(n, n, lda);                                                                                              \
+        COMPUTE(#L "syevj", mode, uplo, n, P(a), lda, P(w), how->sweeps, how->sorted, count, P(info));                 \
     }
 LINEAR(S, float)
 LINEAR(D, double)
