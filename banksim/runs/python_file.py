@@ -23,6 +23,21 @@ from banksim.runs.languages.language import LANGUAGES, Language
 
 WHEELS = {"cuda.tile": "'cuda-tile[tileiras]'", "tilelang": "tilelang", "triton": "triton", "warp": "warp-lang"}
 """The modules of languages whose kernels may be in a file, and the wheel that has each."""
+NEEDED = {
+    *sys.stdlib_module_names,
+    *LANGUAGES,
+    "jinja2",
+    "llvmlite",
+    "numba",
+    "numpy",
+    "pyarrow",
+    "pygments",
+    "rich",
+    "torch",
+}
+"""Modules that banksim and the languages import: no file may stand for them because it has such a name."""
+FOUND = set[str]()
+"""The modules that the file before found in its folders: others may lie in those of the next, or another GPU answer."""
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -46,9 +61,10 @@ def load_python(path: str | Path, arch: str = "sm_90", left_out: list[InputError
     except (SyntaxError, ValueError) as error:
         raise failure(path, error) from error
     loaded = importlib.util.module_from_spec(spec)
-    loaded.__name__ = file.stem  # its package may import the file too, as a module of its own
+    # without its package, which may import the file too, as a module of its own
+    loaded.__name__ = f"{file.stem}_" if file.stem in NEEDED else file.stem
     loaded.__doc__ = ast.get_docstring(tree, clean=False)
-    with findable(loaded, file, top), answered(tree, arch), ExitStack() as output:
+    with findable(loaded, str(top), str(file.parent)), answered(tree, arch), ExitStack() as output:
         output.enter_context(redirect_stdout(sys.stderr))
         for statement in tree.body:
             code = compile(ast.Module([statement], []), str(file), "exec", flags, dont_inherit=True)
@@ -77,31 +93,44 @@ def failure(place: str | Path, error: BaseException) -> InputError:
 
 
 def in_package(file: Path) -> tuple[Path, str]:
-    """The folder in which a file's package lies, and the file's name as a module of that package."""
-    top = file.parent
-    while (top / "__init__.py").is_file():
+    """The folder in which a file's package lies, and the file's name as a module of that package. A package with the
+    name of a needed module, such as kernels/triton, is taken for a part of the folder around it."""
+    top, names = file.parent, [file.stem.replace(".", "_")]
+    while (top / "__init__.py").is_file() or (names[1:] and names[0] in NEEDED):
+        names.insert(0, top.name)
         top = top.parent
-    return top, ".".join(file.relative_to(top).with_suffix("").parts)
+    return top, ".".join(names)
 
 
 @contextmanager
-def findable(loaded: ModuleType, file: Path, top: Path) -> Iterator[None]:
-    """Let a module import its neighbours, and be imported by its name from then on, if nothing fails. `top`: the folder
-    of its package, whose modules must not be taken for installed ones of the same name."""
-    known = sys.modules.get(file.stem)
-    sys.path.insert(0, str(top))
-    sys.path.append(str(file.parent))
-    sys.modules[file.stem] = loaded
+def findable(loaded: ModuleType, top: str, own: str) -> Iterator[None]:
+    """Let a module import what lies in the folder of its package, `top`, and in its `own`, and be imported by its name
+    from then on, if nothing fails."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in FOUND]:
+        del sys.modules[name]
+    FOUND.clear()
+    before, known = sys.modules.keys() - {loaded.__name__}, sys.modules.get(loaded.__name__)
+    sys.path.insert(0, top)
+    sys.path.append(own)
+    sys.modules[loaded.__name__] = loaded
     try:
         yield
     except BaseException:
-        del sys.modules[file.stem]
+        del sys.modules[loaded.__name__]
         if known is not None:
-            sys.modules[file.stem] = known
+            sys.modules[loaded.__name__] = known
         raise
     finally:
-        sys.path.remove(str(top))
-        del sys.path[-1 - sys.path[::-1].index(str(file.parent))]
+        sys.path.remove(top)
+        del sys.path[-1 - sys.path[::-1].index(own)]
+        roots = {name.partition(".")[0] for name in sys.modules.keys() - before}
+        FOUND.update(name for name in roots if folder_of(sys.modules.get(name)) in (top, own))
+
+
+def folder_of(module: ModuleType | None) -> str:
+    """The folder in which a module or a package was found."""
+    places = [*getattr(module, "__path__", ()), getattr(module, "__file__", None)]
+    return str(Path(places[0]).parent) if places[0] else ""
 
 
 @contextmanager

@@ -65,6 +65,36 @@ def test_a_file_of_a_package_is_imported_as_one(line: str, tmp_path: Path, monke
     assert (loaded.ROWS, loaded.COLUMNS, loaded.__name__, sys.path) == (32, 32, "tiles", path)
 
 
+@pytest.mark.parametrize("line", ["from .sizes_of_it import WIDTH", "from sizes_of_it import WIDTH"])
+def test_files_of_several_folders_find_their_own_neighbours(line: str, tmp_path: Path) -> None:
+    """Also one that has changed, and nothing that lies beside another file alone."""
+    for folder, width in ("one", 32), ("two", 33):
+        package = tmp_path / folder / "shapes"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "sizes_of_it.py").write_text(f"WIDTH = {width}\n")
+        written_to(package / "kernels_of_it.py", f"{line}\n")
+    first, second = (tmp_path / folder / "shapes" / "kernels_of_it.py" for folder in ("one", "two"))
+    assert [load_python(file).WIDTH for file in (first, second, first)] == [32, 33, 32]
+    (first.parent / "sizes_of_it.py").write_text("WIDTH = 320 + 2\n")
+    assert load_python(first).WIDTH == 322
+    with pytest.raises(InputError, match="No module named 'kernels_of_it'"):
+        load_python(written_to(tmp_path / "alone.py", "import kernels_of_it\n"))
+
+
+@pytest.mark.parametrize("name", ["cuda", "numba", "triton", "types"])
+def test_no_file_or_package_stands_for_a_module_of_its_name(name: str, tmp_path: Path) -> None:
+    known = sys.modules.get(name)
+    folder = tmp_path / "of_kernels" / name
+    folder.mkdir(parents=True)
+    written_to(folder / "sizes.py", "WIDTH = 33\n")
+    lines = "from .sizes import WIDTH\nfrom dataclasses import dataclass\n@dataclass\nclass Sizes:\n    one: 'int'\n"
+    (folder / "__init__.py").write_text("")
+    file = written_to(folder / f"{name}.py", f"import {name}\n{lines}" if known else lines)
+    assert load_python(file).WIDTH == 33
+    assert sys.modules.get(name) is known
+
+
 def test_a_neighbour_may_ask_pytorch_for_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of Triton's that does not import PyTorch itself, with a PyTorch that has no GPU."""
     monkeypatch.setattr(sys, "modules", {name: one for name, one in sys.modules.items() if "torch" not in name})
