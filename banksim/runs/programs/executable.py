@@ -210,12 +210,10 @@ def kept_under(
 def require_runnable(name: str, content: bytes) -> None:
     """InputError for an executable that this computer or banksim cannot run, with what to do about it."""
     try:
-        _, bits, order, _, _, _, _, machine, _, _, _, table, _, _, _, _, width, count, names = HEADER.unpack_from(
-            content
-        )
+        _, bits, order, _, _, _, _, machine, *_ = HEADER.unpack_from(content)
         if (bits, order) != (2, 1) or MACHINES.get(machine) != platform.machine():
             raise InputError(f"{name} is an executable for another processor than this computer's")
-        headers = [SECTION.unpack_from(content, table + width * n) for n in range(count)]
+        headers, names = sections(content)
         if not any(string(content, headers[names][4], one[0]) == ".nvFatBinSegment" for one in headers):
             return  # no device code in the program itself
         needed, undefined = dynamic(content, headers)
@@ -228,6 +226,27 @@ def require_runnable(name: str, content: bytes) -> None:
     old = [one for one in needed if one.startswith("libcudart.so.") and one != standins.RUNTIME]
     if old:
         raise InputError(f"{name} needs {old[0]}: compile it with CUDA 13, of which the runtime is {standins.RUNTIME}")
+
+
+def lacking(program: Path, libraries: Path) -> str:
+    """Which functions a program takes from stand-ins that lack them; empty if there are none, or it is no ELF file."""
+    content = program.read_bytes()
+    if content[:4] != b"\x7fELF":
+        return ""
+    needed, undefined = dynamic(content, sections(content)[0])
+    found = []
+    for prefix, library in (standins.LIBRARIES | {"cuda": standins.RUNTIME, "cu": standins.DRIVER}).items():
+        if library in needed:
+            provided = (libraries / library).read_bytes()
+            names = (name for name in sorted(undefined) if re.match(f"{prefix}[A-Z]", name))
+            found += [f"{name} ({library})" for name in names if f"{name}\0".encode() not in provided]
+    return ", ".join(found)
+
+
+def sections(content: bytes) -> tuple[list[tuple[int, ...]], int]:
+    """The headers of an executable's sections, and the number of that with their names."""
+    *_, table, _, _, _, _, width, count, names = HEADER.unpack_from(content)
+    return [SECTION.unpack_from(content, table + width * n) for n in range(count)], names
 
 
 def dynamic(content: bytes, headers: Sequence[tuple[int, ...]]) -> tuple[list[str], set[str]]:

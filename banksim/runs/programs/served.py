@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from banksim.errors import InputError
-from banksim.runs.programs import standins
+from banksim.runs.programs import executable, standins
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process, has_ended
 from banksim.runs.programs.shared import Shared
@@ -20,6 +20,8 @@ from banksim.system.visible import say
 
 TO_END = 1.0
 """Seconds that an interrupted program has to end by itself."""
+OF_THE_LOADER = 127
+"""The exit status of a program that calls a function which no library has."""
 
 
 class Programs(Shared):
@@ -69,6 +71,8 @@ class Programs(Shared):
             if not self.ending.is_set():
                 say(f"{self.name} was ended by {signal.Signals(-status).name}")
             status = ending.BY_SIGNAL - status
+        elif status == OF_THE_LOADER and (names := executable.lacking(Path(words[0]), libraries)):
+            say(f"{words[0]}: not provided by banksim's stand-ins: {names}")
         if self.ending.is_set():
             return Ended(ending.interrupted())
         return Ended(status or (ending.ERROR if self.failures else 0))

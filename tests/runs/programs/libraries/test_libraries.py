@@ -284,6 +284,23 @@ def test_a_function_that_a_stand_in_lacks_is_named(tmp_path: Path, capfd: Said) 
     assert said.startswith("banksim: cusparseSpGEMMreuse_copy is not provided by banksim's stand-in\n")
 
 
+def test_a_function_that_a_program_made_elsewhere_needs_is_named(tmp_path: Path, capfd: Said) -> None:
+    """The loader looks for it when it is called."""
+    compiler = str(standins.c_compiler())
+    library = written_to(
+        tmp_path / "library.c", "int cusolverDnSgels() { return 0; } int cusolverDnCreate() { return 0; }"
+    )
+    shared = ["-shared", "-fPIC", "-Wl,-soname,libcusolver.so.12"]
+    subprocess.run([compiler, *shared, library, "-o", tmp_path / "libcusolver.so"], check=True)
+    calls = "int cusolverDnSgels(void), cusolverDnCreate(void);"
+    text = f"{calls}\nint main(int n) {{ return n > 1 ? cusolverDnCreate() : cusolverDnSgels(); }}"
+    made, source = tmp_path / "made", written_to(tmp_path / "a.c", text)
+    subprocess.run([compiler, source, "-o", made, f"-L{tmp_path}", "-lcusolver", "-Wl,-z,lazy"], check=True)
+    assert main(["run", str(made)]) == 127
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("banksim:")]
+    assert said == [f"banksim: {made}: not provided by banksim's stand-ins: cusolverDnSgels (libcusolver.so.12)"]
+
+
 @pytest.mark.parametrize("program", ["lt_products", "solver", "sparse", "sparse_calls"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
