@@ -49,7 +49,7 @@ class MemoryFollower(Follower):
         if a.space == "local":
             return self.from_kept(a)
         if at_mbarrier(a.i):
-            return tuple(Followed(self, v) for v in self.inner.fetch(a._replace(address=self.decided(a.address))))
+            return tuple(Followed(self, v.plain) for v in self.at_mbarrier(a))
         if a.space != "barrier":  # see `Tracer.fetch`
             self.ask(a)
         if a.i.pc in self.needed.loads:
@@ -117,12 +117,23 @@ class MemoryFollower(Follower):
 
     # ---- mbarriers, whose words are kept in shared memory: in every block of the region they are the same
     def arrive(self, a: Access, kind: str, function: str, values: tuple[Value, ...], to: Operand | None) -> None:
-        lanes = None if a.lanes is None else self.decided(a.lanes)
-        decided = a._replace(address=self.decided(a.address), lanes=lanes)
+        a = a._replace(lanes=None if a.lanes is None else self.decided(a.lanes))
+        decided = a._replace(address=self.decided(a.address))
+        before = () if function == "exch" else self.at_mbarrier(a)
         self.inner.atomic(decided, kind, function, values, to)
+        if self.keeps:
+            unknown = either(*(v.unknown for v in before))
+            self.to_kept(a, [Followed(self, v, (), unknown) for v in self.inner.fetch(decided)])
         if to is not None and not to.is_zero:
             for word in range(2):
                 self.assign((to.kind, to.number + word), self.const(0))
+
+    def at_mbarrier(self, a: Access) -> tuple[Followed, ...]:
+        """Its words, in which plain stores may have left what differs from block to block. Copies leave them as they
+        are, even if nothing else is known behind one."""
+        if self.keeps:
+            return tuple(map(self.settled, self.from_kept(a)))
+        return tuple(Followed(self, v) for v in self.inner.fetch(a._replace(address=self.decided(a.address))))
 
     def bulk_copy(self, i: Instruction, name: str, shared: Followed, outside: Followed, size: Followed) -> None:
         self.refuse_placed(i)

@@ -75,6 +75,10 @@ BODIES = {
     "outward": """s[tid * (bx & 1) * 2] = 1; __syncthreads(); if (!tid) { asm volatile(
         "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 64; cp.async.bulk.commit_group;"
         "cp.async.bulk.wait_group 0;" :: "l"(out + 64), "r"(AT(s + by % 4 * 4)) : "memory"); }""",
+    "behind_other_use": """if (!tid) w[0] = bx; __syncthreads(); if (!tid) init(w, 64); __syncthreads(); arrive(w, 1);
+        __syncthreads(); unsigned left = *(volatile unsigned*)w - bx; __syncthreads(); s[left * tid & 511] = 1;""",
+    "stored_by_hand": """if (!tid) *(volatile unsigned long long*)w = (bx & 1ull) << 63; s[tid] = tid; __syncthreads();
+        unsigned v = s[tid ^ 1] + (over(w, 0, false) ? tid * 4 : tid); __syncthreads(); s[v & 511] = 1;""",
 }
 DATA = {
     "copied_over": """s[tid] = bx; __syncthreads(); if (!tid) { init(w, 1); expect(w, 64); copy(s, in, 64, w); }
