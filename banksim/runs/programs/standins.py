@@ -25,6 +25,8 @@ from banksim.system.extras import missing
 from banksim.system.writing import write
 
 SOURCES = Path(__file__).parent / "cuda"
+GENERATORS = [Path(file).read_bytes() for file in (__file__, f"{cublas_names.__file__}", f"{passed_on.__file__}")]
+"""The code that makes the stand-ins, as it was when it was imported: another version has others."""
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so.13"
 LIBRARIES = {
     "cublas": "libcublas.so.13",
@@ -97,9 +99,8 @@ def folder() -> Path:
     read_here = [include / name for name in ("cuda.h", "cuda_runtime_api.h", "cudaTypedefs.h", "driver_types.h")]
     state = "".join(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}\n" for file in read_here)
     state += "".join(f"{file}\n" for file in compilers())
-    generators = (Path(__file__), *(Path(f"{module.__file__}") for module in (cublas_names, passed_on)))
-    contents = (file.read_bytes() for file in (*generators, *sources))
-    key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *contents)
+    contents = (file.read_bytes() for file in sources)
+    key = cache.key("stand-ins", compiler, state, repr(NUMBERS), *GENERATORS, *contents)
     for base in (cache.folder, cache.passing):
         with suppress(OSError, RuntimeError):
             place = base()

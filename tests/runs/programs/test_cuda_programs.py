@@ -153,6 +153,15 @@ def test_the_stand_ins_take_memory_in_one_place() -> None:
     assert found == {"own_memory.c"}
 
 
+def test_stand_ins_are_kept_by_the_code_that_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by what its files hold by now: a process that outlived an update had filled the new version's cache."""
+    read, read_bytes = list[str](), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: read.append(file.suffix) or read_bytes(file))
+    standins.folder()
+    assert {".c", ".h"} <= set(read)
+    assert ".py" not in read
+
+
 FREED = """
 #include <cstdio>
 #include <cuda_runtime.h>
