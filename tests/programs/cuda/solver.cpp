@@ -249,19 +249,40 @@ template <class T> static void eigenvalues() {
         }
     OK(cusolverDnDestroySyevjInfo(how));
 }
-/* cuSOLVER's guide says of each function which sizes are invalid. */
+/* Which sizes are invalid values: of getrf with pivots none. */
 static void wrong_sizes() {
     double *a = workspace<double>(9);
     int size, *ints = on_device<int>({0, 0, 0});
     const auto invalid = CUSOLVER_STATUS_INVALID_VALUE;
-    IS(cusolverDnDgetrf_bufferSize(h, 3, 3, a, 2, &size), invalid);
-    IS(cusolverDnDgetrf(h, -3, 3, a, 3, a, ints, ints), invalid);
-    IS(cusolverDnDgetrf(h, 0, 0, a, 0, a, ints, ints), invalid);
+    syevjInfo_t how;
+    OK(cusolverDnCreateSyevjInfo(&how));
+    const auto vector = CUSOLVER_EIG_MODE_VECTOR;
+    const auto lower = CUBLAS_FILL_MODE_LOWER;
+    OK(cusolverDnDgetrf_bufferSize(h, 3, 3, a, 2, &size));
+    OK(cusolverDnDgetrf_bufferSize(h, -3, 3, a, 3, &size));
+    OK(cusolverDnDpotrf_bufferSize(h, lower, -3, a, 3, &size));
+    OK(cusolverDnDgeqrf_bufferSize(h, 3, 2, a, 2, &size));
+    OK(cusolverDnDorgqr_bufferSize(h, 3, 2, 3, a, 2, a, &size));
+    OK(cusolverDnDormqr_bufferSize(h, CUBLAS_SIDE_RIGHT, CUBLAS_OP_N, 3, 2, 1, a, 1, a, a, 2, &size));
+    OK(cusolverDnDgesvd_bufferSize(h, -3, 2, &size));
+    OK(cusolverDnDsyevd_bufferSize(h, vector, lower, 3, a, 2, a, &size));
+    IS(cusolverDnDsyevd_bufferSize(h, vector, lower, -3, a, 3, a, &size), invalid);
+    OK(cusolverDnDsygvd_bufferSize(h, CUSOLVER_EIG_TYPE_1, vector, lower, 3, a, 2, a, 2, a, &size));
+    IS(cusolverDnDsygvd_bufferSize(h, CUSOLVER_EIG_TYPE_1, vector, lower, -3, a, 3, a, 3, a, &size), invalid);
+    OK(cusolverDnDsyevj_bufferSize(h, vector, lower, 3, a, 2, a, &size, how));
+    IS(cusolverDnDsyevj_bufferSize(h, vector, lower, -3, a, 3, a, &size, how), invalid);
+    IS(cusolverDnDsyevjBatched_bufferSize(h, vector, lower, -3, a, 3, a, &size, how, 2), invalid);
+    OK(cusolverDnDsyevjBatched_bufferSize(h, vector, lower, 3, a, 2, a, &size, how, 0));
+    IS(cusolverDnDsyevjBatched_bufferSize(h, vector, lower, 3, a, 3, a, &size, how, -1), invalid);
+    OK(cusolverDnDsyevjBatched(h, vector, lower, 3, a, 3, a, a, 9, ints, how, -1));
+    OK(cusolverDnDestroySyevjInfo(how));
+    OK(cusolverDnDgetrf(h, 0, 0, a, 0, a, ints, ints));
     IS(cusolverDnDgetrf(nullptr, -3, 3, a, 3, a, ints, ints), CUSOLVER_STATUS_NOT_INITIALIZED);
     IS(cusolverDnDgetrs(h, CUBLAS_OP_N, 3, 1, a, 3, ints, a, 2, ints), invalid);
     IS(cusolverDnDgetrs(h, CUBLAS_OP_N, 3, -1, a, 3, ints, a, 3, ints), invalid);
     IS(cusolverDnDpotrf(h, CUBLAS_FILL_MODE_LOWER, 3, a, 2, a, 9, ints), invalid);
-    IS(cusolverDnDpotrs(h, CUBLAS_FILL_MODE_LOWER, -1, 1, a, 1, a, 1, ints), invalid);
+    IS(cusolverDnDpotrs(h, lower, -1, 1, a, 1, a, 1, ints), invalid);
+    IS(cusolverDnDgetrf(h, 3, 3, a, 2, a, nullptr, ints), invalid);
     IS(cusolverDnDgeqrf(h, 3, 2, a, 2, a, a, 9, ints), invalid);
     IS(cusolverDnDorgqr(h, 3, 2, 3, a, 3, a, a, 9, ints), invalid);
     IS(cusolverDnDormqr(h, CUBLAS_SIDE_RIGHT, CUBLAS_OP_N, 3, 2, 1, a, 1, a, a, 3, a, 9, ints), invalid);

@@ -48,8 +48,10 @@ class Memory:
 
     def matrix(self, address: int, rows: int, columns: int, leading: int, dtype: npt.DTypeLike) -> Array:
         """A matrix that is stored by columns, which begin `leading` values apart."""
-        if rows <= 0 or columns <= 0:
-            return np.zeros((max(rows, 0), max(columns, 0)), dtype)
+        if rows < 0 or columns < 0:
+            raise InputError(f"{self.what}: a matrix of {rows} by {columns}")
+        if not rows or not columns:
+            return np.zeros((rows, columns), dtype)
         if leading < rows:
             raise InputError(f"{self.what}: a leading dimension of {leading} for {rows} rows")
         values = self.array(address, (columns - 1) * leading + rows, dtype)

@@ -142,7 +142,7 @@ def syevj(
     number, value = np.dtype(c.dtype).itemsize, np.dtype(REAL.get(c.dtype, c.dtype)).itemsize
     for k in range(count):
         syevd(c, mode, uplo, n, a + k * n * lda * number, lda, w + k * n * value)
-    return np.zeros(count, np.int32)
+    return np.zeros(max(count, 0), np.int32)
 
 
 def sygvd(

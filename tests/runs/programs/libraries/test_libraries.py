@@ -224,6 +224,12 @@ def test_what_cusolver_cannot_compute_is_refused() -> None:
             call("Dsyevj", *words, buffers=buffers, library=b"cuSOLVER")
     with pytest.raises(InputError, match="pivot 4 of 3 rows"):
         call("Dgetrs", 0, 3, 1, at[0], 3, at[2], at[1], 3, at[2], buffers=buffers, library=b"cuSOLVER")
+    for name, words in (
+        ("Dgetrf", (-3, 3, at[1], 3, at[2], at[2])),
+        ("Dgetrf", (3, 3, at[1], 2, at[2], at[2])),
+    ):
+        with pytest.raises(InputError, match=r"a matrix of -\d by -?\d|a leading dimension of 2 for 3 rows"):
+            call(name, *words, buffers=buffers, library=b"cuSOLVER")
 
 
 def test_singular_values_of_a_long_matrix_take_no_square_one() -> None:
