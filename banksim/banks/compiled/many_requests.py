@@ -159,14 +159,18 @@ def given(record: Words) -> Words:
     return record.like(ALL) >> (record.like(LANES - 1) - field(record, ROWS).as_type(LONG))
 
 
-def special_keys(lanes: Sequence[Words], record: Words, mask: Words, keep: Words) -> list[Words]:
-    """The keys of lanes by any record. A lane that is not active has that of one that is, which costs nothing."""
-    builder = record.builder
-    number = [Words(builder, ir.Constant(KEYS, [OF_BLOCK[k // 8][r] for k in range(REQUESTS)])) for r in range(GROUP)]
-    nibbles = Words(builder, ir.Constant(LONG, [4 * (k // 8) for k in range(REQUESTS)]))
+def active_lanes(record: Words, mask: Words) -> list[ir.Value]:
+    """Of which requests the lanes of each register are active."""
+    nibbles = Words(record.builder, ir.Constant(LONG, [4 * (k // 8) for k in range(REQUESTS)]))
     mask = ((mask & given(record)) >> nibbles) & 0x000F000F
     bits = (mask | (mask >> 12)).as_type(KEYS)
-    active = [(bits & (1 << r)).which("!=", 0) for r in range(GROUP)]
+    return [(bits & (1 << r)).which("!=", 0) for r in range(GROUP)]
+
+
+def special_keys(lanes: Sequence[Words], record: Words, mask: Words, keep: Words) -> list[Words]:
+    """The keys of lanes by any record."""
+    builder, active = record.builder, active_lanes(record, mask)
+    number = [Words(builder, ir.Constant(KEYS, [OF_BLOCK[k // 8][r] for k in range(REQUESTS)])) for r in range(GROUP)]
     shift, groups, part, merged, serves = (field(record, f) for f in (SHIFT, GROUPS, PART, MERGED, SERVES))
     pairs = builder.or_(*[pairs_merge(lanes, active, other) for other in (1, 2)])
     part = merged.where(builder.and_(pairs, merged.which("!=", 0)), part)
@@ -178,6 +182,11 @@ def special_keys(lanes: Sequence[Words], record: Words, mask: Words, keep: Words
         word = (address & keep) >> (shift - SMALLEST)
         where = ((lane >> part) << groups) << ROW
         keys.append(((word >> groups) & row) | (each & lane) | ((word << ROW) & group) | where)
+    return keys
+
+
+def of_active(keys: Sequence[Words], active: Sequence[ir.Value]) -> list[Words]:
+    """These keys, but a lane that is not active has that of one that is, which costs nothing."""
     other = reduce(Words.larger, [key.where(here) for key, here in zip(keys, active, strict=True)])
     other = over_blocks(other, Words.larger)
     return [key.where(here, other) for key, here in zip(keys, active, strict=True)]
@@ -225,7 +234,8 @@ def sorted_by_lane(
     plain = (record ^ PLAIN) & ~(((1 << PASSES[1]) - 1) << PASSES[0])
     keep = builder.trunc(builder.lshr(keep, ir.Constant(I32, SMALLEST)), I16)
     whole = builder.icmp_unsigned("==", keep, ir.Constant(I16, 0xFFFF))
-    special = builder.or_(some(builder, (plain | ~mask).which("!=", 0)), builder.not_(whole))
+    special = builder.or_(some(builder, plain.which("!=", 0)), builder.not_(whole))
+    masked = some(builder, (mask & given(record)).which("!=", ALL))
     single = Words(builder, builder.insert_element(ir.Constant(KEYS, ir.Undefined), keep, ir.Constant(I32, 0)))
     with builder.goto_entry_block():
         room = builder.alloca(KEYS, LANES)
@@ -235,12 +245,16 @@ def sorted_by_lane(
         lanes = keys_of_eight(builder, builder.gep(rows, [first]), union)
         # Of 32 banks and whole warps: the last bits of an address go to the front.
         variables = [Variable((lane >> 5) | (lane << ROW)) for lane in lanes]
-        with builder.if_then(special):
-            found = special_keys(
-                lanes, of_group(records, loop.index), of_group(masks, loop.index), single.picked(single, [0] * REQUESTS)
-            )
-            for variable, key in zip(variables, found, strict=True):
+        of_records, of_masks = of_group(records, loop.index), of_group(masks, loop.index)
+
+        def put(keys: Sequence[Words], variables: Sequence[Variable] = variables) -> None:
+            for variable, key in zip(variables, keys, strict=True):
                 variable.set(key)
+
+        with builder.if_then(special):
+            put(special_keys(lanes, of_records, of_masks, single.picked(single, [0] * REQUESTS)))
+        with builder.if_then(masked):
+            put(of_active([key.get() for key in variables], active_lanes(of_records, of_masks)))
         for register, key in enumerate(in_order([key.get() for key in variables])):
             builder.store(key.value, builder.gep(room, [builder.add(first, ir.Constant(I64, register))]))
     places = [builder.gep(room, [ir.Constant(I64, n)]) for n in range(LANES)]
