@@ -15,6 +15,7 @@ from banksim.__main__ import main
 from banksim.kernels.compilers import tools
 from banksim.runs.programs import executable, standins
 from banksim.runs.programs.process import Process
+from banksim.system.paths import from_here
 from helpers.commands import reported
 from helpers.fixtures import Patch, Said
 from helpers.places import PROGRAMS, written_to
@@ -108,7 +109,7 @@ def test_a_fault_is_told_and_stays(what: str, error: str, said: str, capfd: Said
     assert re.search(said, told.err)
     assert len(told.err.splitlines()) == 1
     if what in ("outside", "freed", "host", "misaligned"):
-        assert f"{FEATURES}:" in told.err
+        assert f" at {from_here(str(FEATURES))}:" in told.err
 
 
 @pytest.mark.parametrize(
