@@ -56,6 +56,10 @@ class Shape:
     def of(cls, launch: Launch) -> Shape:
         return cls(launch.grid, launch.block, launch.dynamic_shared)
 
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {"grid": list(self.grid), "block": list(self.block), "dynamic_shared": self.dynamic_shared}
+
 
 Execute = Callable[["Launch", Shape, tuple[str, ...]], None]
 """Executes a launch of a program, whose arguments have these types."""
@@ -195,15 +199,7 @@ class KernelLaunches:
             "partial": self.partial,
             "instructions": self.instructions,
             "thread_instructions": self.thread_instructions,
-            "shapes": [
-                {
-                    "grid": list(shape.grid),
-                    "block": list(shape.block),
-                    "dynamic_shared": shape.dynamic_shared,
-                    "launches": launches,
-                }
-                for shape, launches in self.shapes.items()
-            ],
+            "shapes": [{**one.to_json(), "launches": launches} for one, launches in self.shapes.items()],
             "findings": [one.to_json() for one in self.findings],
             "findings_lost": self.findings_lost,
             "hints": [one.to_json() for one in self.hints],
@@ -361,13 +357,17 @@ class Launches(Shown):
             self.clock = self.clock.later(-self.known.in_graph.value if self.in_graph else 0)
             self.watch(run)
 
-    @property
-    def kernels(self) -> list[KernelLaunches]:
-        """What the launches of each kernel cost."""
+    def settle(self) -> None:
+        """Add all that is yet to be added. Until then the memory of the processes that launched it is kept."""
         with self.lock:
             for kernel in self.met:
                 kernel.settle()
-            return self.met
+
+    @property
+    def kernels(self) -> list[KernelLaunches]:
+        """What the launches of each kernel cost."""
+        self.settle()
+        return self.met
 
     @property
     def count(self) -> int:

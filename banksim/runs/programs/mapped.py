@@ -1,10 +1,28 @@
-"""Which pages of a program's memory are mapped: those in which an allocation lies."""
+"""The file that all device memory of a process is, and which of its pages are mapped: those in which an allocation
+lies."""
+
+import mmap
+import os
 
 import numpy as np
 import numpy.typing as npt
 
+from banksim.errors import InputError
 from banksim.machine.mapped_pages import PAGE, MappedPages
-from banksim.runs.programs.standins import SMALL_BYTES
+from banksim.runs.programs.standins import FILE_BYTES, SMALL_BYTES
+
+MAP_NORESERVE = 0x4000
+
+
+def whole_file(descriptor: int) -> npt.NDArray[np.uint8]:
+    """The file, which is closed. InputError where too little of the addresses that a Linux process has is left."""
+    with os.fdopen(descriptor, "rb+", buffering=0) as file:
+        try:
+            whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
+        except OSError:
+            most = (1 << 47) // FILE_BYTES - 1
+            raise InputError(f"no more than {most} processes can use the GPU at a time: run fewer at once") from None
+    return np.frombuffer(whole, np.uint8)
 
 
 class Mapped:

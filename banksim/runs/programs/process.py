@@ -19,7 +19,6 @@ Q a graph begins or ends
 
 import json
 import math
-import mmap
 import os
 import select
 import socket
@@ -42,12 +41,12 @@ from banksim.runs.options import Options
 from banksim.runs.programs import device, links, statuses
 from banksim.runs.programs.choice import Choice
 from banksim.runs.programs.launches import RequestsWriter, Shape
-from banksim.runs.programs.mapped import Mapped
+from banksim.runs.programs.mapped import Mapped, whole_file
 from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.named import Named, called
 from banksim.runs.programs.repeats import Repeats
 from banksim.runs.programs.shared import Shared
-from banksim.runs.programs.standins import FILE_BYTES, FIRST_SLOT, HEAP_SLOT
+from banksim.runs.programs.standins import FIRST_SLOT, HEAP_SLOT
 from banksim.runs.programs.unseen import Unseen
 
 HEAD = struct.Struct("<QQ")
@@ -57,7 +56,6 @@ TAIL_LAUNCH = 3
 """The stream cudaStreamTailLaunch: its launches by a kernel come after all others."""
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 SEEN_BY_THE_HOST = KINDS[1:3]
-MAP_NORESERVE = 0x4000
 REFUSED = {
     b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"cufft": "CUFFT_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR",
     b"cusolver": "CUSOLVER_STATUS_NOT_SUPPORTED", b"cusparse": "CUSPARSE_STATUS_NOT_SUPPORTED",
@@ -81,9 +79,7 @@ class Process:
         _, files, _, _ = socket.recv_fds(connection, 1, 1)
         if len(files) != 1:
             raise EOFError
-        with os.fdopen(files[0], "rb+", buffering=0) as file:
-            whole = mmap.mmap(file.fileno(), FILE_BYTES, mmap.MAP_SHARED | MAP_NORESERVE)
-        self.memory = np.frombuffer(whole, np.uint8)
+        self.memory = whole_file(files[0])
         self.mapped = Mapped(self.memory)
         self.buffers = ProgramMemory(FIRST_SLOT)
         self.repeats = Repeats(self.buffers, connection)
@@ -155,7 +151,8 @@ class Process:
                 self.program.failed(InputError(self.stopped))
         finally:
             del self.options, self.last_launch  # they refer to this object, as `kept` does:
-            self.kept.clear()  # otherwise the process' memory would stay
+            self.kept.clear()  # otherwise the process' memory would stay, as it does in launches yet to be added:
+            self.program.launches.settle()
 
     def answered(self, answer: Callable[[bytes], bytes], content: bytes) -> tuple[int, bytes]:
         """Answer one message. An error is printed here, like the report, and its CUresult is returned."""

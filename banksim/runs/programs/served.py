@@ -39,7 +39,10 @@ class Programs(Shared):
         """Serve a process until it ends. The process goes on only once it has been noted here."""
         with connection, suppress(EOFError, OSError):
             self.threads[threading.current_thread()] = connection
-            Process(connection, self).serve()
+            try:
+                Process(connection, self).serve()
+            except InputError as error:
+                self.failed(error)
 
     def wait_for_processes(self) -> None:
         """Wait until all messages of ended processes are handled. Processes in the background are not waited for."""

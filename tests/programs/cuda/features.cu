@@ -368,6 +368,30 @@ static void processes() { // each has memory of its own
     expect(!status, "the child");
 }
 
+static void many_processes(bool at_once) { // prints 1 for each that could use the GPU beside those before
+    int gate[2], ready[2], status;
+    char byte;
+    pipe(gate);
+    for (int n = 0; n < 9; n++) {
+        pipe(ready);
+        if (!fork()) {
+            close(gate[1]);
+            int *a;
+            CHECK(cudaMalloc(&a, 4));
+            store<<<1, 1>>>(a, 0, n);
+            CHECK(cudaDeviceSynchronize());
+            if (at_once) write(ready[1], "", 1), read(gate[0], &byte, 1);
+            _exit(failed);
+        }
+        close(ready[1]);
+        if (at_once) printf("%zd", read(ready[0], &byte, 1)), fflush(stdout);
+        else waitpid(-1, &status, 0), expect(!status, "a process behind others");
+        close(ready[0]);
+    }
+    close(gate[1]);
+    while (waitpid(-1, &status, 0) > 0);
+}
+
 static void late_fork() { // as on a GPU
     int *a, status = 0;
     CHECK(cudaMalloc(&a, 4));
@@ -440,6 +464,7 @@ int main(int argc, char **argv) {
     if (what == "many") many();
     if (what == "threads") threads();
     if (what == "processes") processes();
+    if (what == "behind" || what == "beside") many_processes(what == "beside");
     if (what == "fork") late_fork();
     if (what == "missing") { cudaIpcMemHandle_t handle; REFUSED(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, NULL)); }
     if (what == "beyond") { char *a, host[9]; CHECK(cudaMalloc(&a, 8)); REFUSED(cudaErrorInvalidValue, cudaMemcpy(host, a, 9, cudaMemcpyDeviceToHost)); }

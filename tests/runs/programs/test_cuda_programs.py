@@ -69,10 +69,17 @@ def test_what_kernels_print_comes_at_a_synchronization(capfd: Said) -> None:
     assert capfd.readouterr().out == f"host first\n{2 * said}host last\n"
 
 
-@pytest.mark.parametrize("what", ["many", "processes"])
+@pytest.mark.parametrize("what", ["many", "processes", "behind"])
 def test_runs_to_its_end(what: str, capfd: Said) -> None:
     assert run(FEATURES, what) == 0
     assert capfd.readouterr() == ("", "")
+
+
+def test_more_processes_at_a_time_than_there_are_addresses_for_are_told_so(capfd: Said) -> None:
+    assert run(FEATURES, "beside") == 2
+    said = capfd.readouterr()
+    assert re.fullmatch("1+0+", said.out)
+    assert "banksim: no more than 7 processes can use the GPU at a time: run fewer at once\n" in said.err
 
 
 def test_a_fork_of_a_process_that_used_cuda_is_refused_by_name(capfd: Said) -> None:
