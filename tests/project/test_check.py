@@ -87,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("project")
     (root / ".git").mkdir()
     (root / "source").mkdir()
-    (root / "source" / "kernels.cu").write_text(KERNELS)
+    (root / "source" / "kernels.cu").write_text(f"{KERNELS}// {root}: no verdict of an earlier run is found\n")
     (root / "source" / "pad.h").write_text("#define PAD 0\n")
     (root / "source" / "program.py").write_text(PROGRAM)
     (root / "pyproject.toml").write_text(PROJECT)
