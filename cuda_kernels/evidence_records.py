@@ -134,9 +134,11 @@ def record(plain: dict[str, Any], cubin: bytes) -> Record:
 
 
 def with_neutral_folders(cubin: bytes) -> bytes:
-    """Machine code whose lines name no folder of the machine that compiled it. Its length stays: slashes fill it up."""
-    checkout = Path(__file__).parents[1]
-    for folder, name in {checkout: b"/banksim", Path(sys.prefix): b"/env", Path.home(): b"/user"}.items():
+    """Machine code whose lines name no folder of the machine that compiled it; recorders run in the checkout.
+    Its length stays: slashes fill it up."""
+    here, installed = Path.cwd(), Path(__file__).parents[1]
+    names = {here: b"/banksim", installed: b"/banksim", Path(sys.prefix): b"/env", Path.home(): b"/user"}
+    for folder, name in names.items():
         own = bytes(folder) + b"/"
         cubin = cubin.replace(own, name[: len(own) - 1].ljust(len(own), b"/"))
     return cubin

@@ -73,7 +73,8 @@ def test_no_file_names_the_checkout_or_the_home_folder() -> None:
         assert not any(name in content for content in contents(path) for name in names if path.is_file()), file
 
 
-def test_recorders_write_neutral_folders() -> None:
+def test_recorders_write_neutral_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # as the recorders are run
     code = f"\1{ROOT}/tests/a.cu\0{sys.prefix}/lib/b.h\0/usr/include/c.h\0".encode()
     neutral = with_neutral_folders(code)
     assert len(neutral) == len(code)
