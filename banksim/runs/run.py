@@ -160,8 +160,9 @@ def on_llvm(launch: Launch, rules: Rules, options: Options, blocks: Sequence[int
     return replace(done, checks=options.checks, findings=counts.found, findings_lost=counts.lost)
 
 
-def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True) -> Run:
-    """Simulate the time of some blocks; if `more` is wanted, count the others, and simulate these without conflicts."""
+def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True, at_most: int | None = None) -> Run:
+    """Simulate the time of some blocks, or of so many of their warp instructions `at_most`; if `more` is wanted, count
+    the others, and simulate these without conflicts."""
     from banksim.timing.timed_launch import Timing, run_timed
 
     if launch.cooperative:
@@ -173,7 +174,7 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True)
     timed = run_timed(
         launch,
         judging,
-        Timing(options.global_latency, options.timed_blocks, more),
+        Timing(options.global_latency, options.timed_blocks, more, at_most),
         workers=options.workers,
         max_instructions=options.max_instructions,
         progress=options.progress,

@@ -150,6 +150,11 @@ class One:
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
         self.waiting.wake[own] = self.waiting.soon[:] = 0
 
+    def end(self, now: int) -> None:
+        """Let all warps count as ended."""
+        running = self.sm.warps["state"] != issue_records.DONE
+        self.sm.warps["ended"][running], self.sm.warps["state"][running] = now, issue_records.DONE
+
     def ended(self, place: int) -> bool:
         rows = self.sm.warps["place"] == self.first + place
         return bool((self.sm.warps["state"][rows] == issue_records.DONE).all())
@@ -173,7 +178,8 @@ class One:
 
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
-    cluster. `seen`: of each, to which lines another has added (`SameLines.added`)."""
+    cluster. `seen`: of each, to which lines another has added (`SameLines.added`). `at_most`: warp instructions after
+    which the blocks count as ended."""
 
     def __init__(
         self,
@@ -186,6 +192,7 @@ class Simulation:
         ideal: bool = False,
         max_instructions: int | None = None,
         global_latency: int | None = None,
+        at_most: int | None = None,
         seen: Sequence[npt.NDArray[np.void]] = (),
     ) -> None:
         rules = bank_rules(architectures, compiled)
@@ -204,7 +211,7 @@ class Simulation:
             one = One(figures, self.numbers, active, workers, rank, others)
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
-            one.sm.clock[issue_records.ALLOWED] = max_instructions or 1 << 60
+            one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60
             if seen:
                 remember(one.path.memory.same, seen[rank])
             self.each.append(one)
@@ -212,7 +219,8 @@ class Simulation:
         self.words = [[Words(part) for part in (one.sm, one.path, one.waiting)] for one in self.each]
         self.places = np.array([[*(one.address for one in own), self.figures.ctypes.data] for own in self.words])
         warps = min(resident * launch.warps, shared_memory_path.SUB_CORES)
-        self.allowance = ALLOWANCE * warps if max_instructions is None else None
+        self.at_most = at_most
+        self.allowance = ALLOWANCE * warps if (at_most or max_instructions) is None else None
 
     @property
     def issued(self) -> int:
@@ -230,6 +238,11 @@ class Simulation:
         numbers, given = self.numbers, 0
         while running:
             stop = self.until_one_ends()
+            if stop and stop.code == codes.LIMIT and self.at_most is not None:
+                stop = None
+                queue.clear()
+                for one in self.each:
+                    one.end(self.now())
             if stop:
                 break
             for place in [p for p in running if all(one.ended(p) for one in self.each)]:  # several may in one cycle

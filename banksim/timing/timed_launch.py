@@ -37,12 +37,13 @@ OnTimed = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Timing:
     """How to time: cycles of global memory (None: by the model of the caches), how many blocks (None: those that are
-    resident at first); and whether more is wanted than their cycles: those without conflicts, and the counts of the
-    other blocks."""
+    resident at first); whether more is wanted than their cycles: those without conflicts, and the counts of the
+    other blocks; and how many warp instructions are timed `at_most`: what is not done then is left."""
 
     global_latency: int | None = None
     blocks: int | None = None
     more: bool = True
+    at_most: int | None = None
 
 
 @dataclass
@@ -76,7 +77,7 @@ def run_timed(
     def simulate(to: Launch, ideal: bool, clusters: Sequence[Sequence[int]] = chosen) -> Simulated:
         simulation = Simulation(
             to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
-            max_instructions=max_instructions, seen=seen,
+            max_instructions=max_instructions, at_most=timing.at_most, seen=seen,
         )  # fmt: skip
 
         def tick() -> None:

@@ -13,6 +13,7 @@ from banksim.advise.kernels.source import rewritten
 from banksim.advise.kernels.source_layouts import groups
 from banksim.architectures.bank_rules import architecture
 from banksim.classes.needed import heeds_data
+from banksim.timing.whole_grid import whole
 from helpers.places import written_to
 
 SOURCE = """
@@ -120,6 +121,50 @@ def test_of_long_blocks_those_are_timed_that_are_resident_at_first(
     assert timed() == 32
     monkeypatch.setattr("banksim.advise.kernels.measure.LONG", 1)
     assert timed() == 8
+
+
+@pytest.mark.usefixtures("by_classes")
+@pytest.mark.parametrize("second", [0, 1024])
+def test_the_beginning_of_long_blocks_is_timed_where_all_of_them_is_like_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: int
+) -> None:
+    file = written_to(
+        tmp_path / "k.cu",
+        """
+        extern "C" __global__ void passes(float* out, const float* in, int first, int second) {
+            __shared__ float tile[32][32];
+            int x = threadIdx.x, y = threadIdx.y, n = blockIdx.x * 1024 + 32 * y + x;
+            float sum = 0;
+            for (int j = 0; j < first; ++j) {
+                tile[x][y] = in[n] * j;
+                __syncthreads();
+                sum += tile[y][x];
+                __syncthreads();
+            }
+            for (int j = 0; j < second; ++j) sum = sum * in[n + j] + 1;
+            out[n] = sum;
+        }""",
+    )
+    array = np.zeros(1 << 20, np.float32)
+    numbers = (np.int32(1024), np.int32(second))
+    one = Bench(CudaSource(file, "passes"), 512, (32, 32), [array, array.copy(), *numbers], (architecture("sm_90"),), 0)
+    before = one.checked()[0]
+
+    monkeypatch.setattr("banksim.advise.kernels.measure.LONG", 1)
+
+    def timed(beginning: int) -> tuple[int, float]:
+        """Cycles of the launch, and the share of their instructions that blocks had executed then."""
+        monkeypatch.setattr("banksim.advise.kernels.measure.BEGINNING", beginning)
+        run = one.timed(before).run
+        assert run.cycles
+        executed = run.cycles.warp_instructions / len(run.cycles.blocks)
+        return whole(run.launch, run.cycles, 2), executed * run.blocks / run.instructions
+
+    cycles, share = timed(1 << 30)
+    assert share == 1
+    of_part, share = timed(1 << 17)
+    assert of_part == pytest.approx(cycles, rel=0.02)
+    assert share == 1 if second else share < 0.5
 
 
 @pytest.mark.usefixtures("by_classes")
