@@ -4,7 +4,7 @@ import re
 
 from banksim.errors import InputError
 
-SUFFIXES = "py|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
+SUFFIXES = "py|ipynb|cu|cuh|cpp|cxx|cc|ptx|cubin|fatbin|o|obj|so|dll|exe"
 FORM = re.compile(rf"(?P<file>.*?\.(?:{SUFFIXES})|[^:]+)(?::(?P<name>.+))?", re.DOTALL)
 
 

@@ -87,6 +87,11 @@ def names_in(
 ) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """The names of a file that may mean a kernel, and its kernels."""
     compiler = {"defines": options.define, "includes": options.include, "std": options.std}
+    if file.endswith(".ipynb"):
+        raise InputError(
+            f"{file} is a notebook: banksim run executes it whole; its kernels alone want a Python file "
+            "(jupyter nbconvert --to script)"
+        )
     if file.endswith((".cu", ".cuh", ".cpp", ".cxx", ".cc")):
         from banksim.kernels.load import load
         from banksim.runs.resolve import compiled_for

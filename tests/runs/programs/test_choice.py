@@ -161,6 +161,13 @@ def test_binary_data_is_no_source(command: str, tmp_path: Path, capsys: Said) ->
     assert err_of(capsys, [*command.split(), file]) == said
 
 
+@pytest.mark.parametrize("command", ["kernel", "kernel --list", "run --list", "advise kernel"])
+def test_a_notebook_is_no_file_of_kernels(command: str, capsys: Said) -> None:
+    name = "" if "--list" in command else ":k"
+    said = "banksim: a.ipynb is a notebook: banksim run executes it whole; its kernels alone want a Python file"
+    assert err_of(capsys, [*command.split(), f"a.ipynb{name}"]) == f"{said} (jupyter nbconvert --to script)\n"
+
+
 def test_a_list_is_of_a_file(capsys: Said) -> None:
     assert main(["kernel", "--list", f"{os.curdir}/a.py:k"]) == 2
     assert capsys.readouterr().err == "banksim: --list ./a.py:k: give the file alone, ./a.py\n"
