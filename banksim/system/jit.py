@@ -164,7 +164,9 @@ def kept(function: Callable[..., object], compiled: Callable[..., object]) -> An
 class KeptCode(FunctionCache):
     """Numba's cache of the code of a function, read without what numba does before it looks there: to register the
     types and code of all that it knows takes a fifth of a second, and code that is ready needs none of it. (Where code
-    is not there yet, compiling it begins with this anyway.)"""
+    is not there yet, compiling it begins with this anyway.) Numba replaces files whole, but an index and the code that
+    it names are two: of processes that compile a function for different types at once, one may name the other's
+    code."""
 
     code: bytes | None = None
     """The object that was found there."""
@@ -178,7 +180,9 @@ class KeptCode(FunctionCache):
             if data is None:
                 return None
             match data:
-                case ((_, "object", (bytes(code), *_)), *_):
+                case ((_, "object", (bytes(code), *_)), _, _, made, *_):
+                    if made.args != getattr(signature, "args", signature):  # two processes wrote at once
+                        return None
                     self.code = code
                 case _:  # of a version of numba that writes other records
                     self.code = None

@@ -301,3 +301,18 @@ def test_without_compiled_code_it_is_said_what_is_switched_off(monkeypatch: Patc
     monkeypatch.setattr(config, "DISABLE_JIT", 1)
     with pytest.raises(InputError, match="unset it"):
         importlib.reload(jit)
+
+
+def test_code_of_another_process_s_types_is_not_taken(tmp_path: Path) -> None:
+    """Two processes that compile one function at once may write the index of one and the code of the other."""
+    source = "from banksim.system.jit import outer\n@outer\ndef twice(number):\n    return number + number\n"
+    (tmp_path / "loop.py").write_text(source)
+    for call, printed in (("twice(3), loop.twice(0.25)", "6 0.5\n"), ("twice(0.25), loop.twice(3)", "0.5 6\n")):
+        command = [sys.executable, "-c", f"import loop; print(loop.{call})"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == printed
+        one, other = sorted(tmp_path.rglob("loop.twice-*.nbc"))
+        kept = one.read_bytes()
+        one.write_bytes(other.read_bytes())
+        other.write_bytes(kept)
