@@ -45,11 +45,14 @@ class Programs(Shared):
                 self.failed(error)
 
     def wait_for_processes(self) -> None:
-        """Wait until all messages of ended processes are handled. Processes in the background are not waited for."""
+        """Wait until all messages of ended processes are handled. Processes in the background are not waited for, and
+        behind an interrupt nothing: libraries and compilers may work for minutes, in native code."""
         for thread, connection in [*self.threads.items()]:
             thread.join(TO_END)
             with suppress(OSError, ValueError):  # it is closed
-                if thread.is_alive() and has_ended(connection):
+                if thread.is_alive() and self.ending.is_set():
+                    ending.beside.append(thread)
+                elif thread.is_alive() and has_ended(connection):
                     thread.join()
 
     def run(self, words: Sequence[str], zeroth: str) -> Ended:

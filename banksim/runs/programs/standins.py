@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -110,12 +110,12 @@ def folder() -> Path:
             libraries = (name for whole in EVERY_LIBRARY for name in (whole, linked(whole)))
             if not all((target / name).is_file() for name in (*libraries, *cublas_names.headers(), *DECLARED.values())):
                 target.mkdir(parents=True, exist_ok=True)
+                for file in compilers():  # before what another process looks for, which may be making the same
+                    for name in {file.name, linked(file.name)}:
+                        with suppress(FileExistsError):
+                            (target / name).symlink_to(file)
                 for name, content in build(compiler, include).items():
                     write(target / name, content, own=True)
-                for file in compilers():
-                    for name in {file.name, linked(file.name)}:
-                        (target / name).unlink(missing_ok=True)
-                        (target / name).symlink_to(file)
             return target
     raise InputError("no folder that can be written to, not even for temporary files: CUDA programs need one")
 
@@ -160,11 +160,10 @@ def build(compiler: str, include: Path) -> dict[str, bytes]:
             (there / f"{source}.map").write_text(f"{name} {{ global: {source}*; local: *; }};\n")
             own_name = [f"-Wl,-soname,{name}", f"-Wl,--version-script={source}.map"]
             linking[name] = [*own_name, f"-l:{RUNTIME}", *with_driver]
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda name: run(there, [*sources[name], "-c"], name), sources))
+        run(there, {name: [*command, "-c"] for name, command in sources.items()})
         for name, options in linking.items():
             objects = [f"{Path(word).stem}.o" for word in sources[name] if word.endswith(".c")]
-            run(there, [compiler, *OPTIONS, *objects, *options, "-lpthread", "-ldl", "-o", name], name)
+            run(there, {name: [compiler, *OPTIONS, *objects, *options, "-lpthread", "-ldl", "-o", name]})
         made = {name: (there / name).read_bytes() for name in EVERY_LIBRARY}
         linked_to = {linked(name): content for name, content in made.items()}
         return made | linked_to | {name: text.encode() for name, text in headers.items()}
@@ -184,10 +183,24 @@ def linked(name: str) -> str:
     return name.partition(".so")[0] + ".so"
 
 
-def run(folder: Path, command: list[str], name: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CompileError(f"{command[0]} cannot compile the stand-in for {name}: {tools.error_first(done.stderr)}")
+def run(folder: Path, commands: Mapping[str, Sequence[str]]) -> None:
+    """Run compilers side by side, each for the library of its name. If this ends early, so do they."""
+    started = dict[str, subprocess.Popen[str]]()
+    try:
+        for name, command in commands.items():
+            started[name] = subprocess.Popen(
+                command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True
+            )
+        for name, process in started.items():
+            _, said = process.communicate()
+            if process.returncode:
+                why = f"{commands[name][0]} cannot compile the stand-in for {name}: {tools.error_first(said)}"
+                raise CompileError(why)
+    finally:
+        for process in started.values():
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
 
 
 class LibraryFunctions:

@@ -1,8 +1,12 @@
 """NVIDIA's libraries for programs of `banksim run`: computed by NumPy, not counted; and what is missing of them."""
 
+import os
+import signal
 import socket
 import struct
 import subprocess
+import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.programs import executable, libraries, repeats, standins
+from banksim.system import ending
 from helpers.commands import err_of, reported
 from helpers.places import DATA, PROGRAMS, written_to
 
@@ -337,12 +342,53 @@ def test_libraries_are_compiled_by_their_own_headers(tmp_path: Path, monkeypatch
         (include / name).write_text("#error not to be read\n")
     looked_at = []
 
-    def only_look(folder: Path, command: list[str], name: str) -> None:
-        if name in standins.LIBRARIES.values() and "-c" in command:
-            subprocess.run([*command, "-fsyntax-only"], cwd=folder, check=True)
-            looked_at.append(name)
-        (folder / name).touch()
+    def only_look(folder: Path, commands: dict[str, list[str]]) -> None:
+        for name, command in commands.items():
+            if name in standins.LIBRARIES.values() and "-c" in command:
+                subprocess.run([*command, "-fsyntax-only"], cwd=folder, check=True)
+                looked_at.append(name)
+            (folder / name).touch()
 
     monkeypatch.setattr(standins, "run", only_look)
     standins.build(str(standins.c_compiler()), include)
     assert sorted(looked_at) == sorted(standins.LIBRARIES.values())
+
+
+def test_compilers_of_stand_ins_end_where_one_fails(tmp_path: Path) -> None:
+    """As where they are interrupted: they have been seconds of work ahead."""
+    commands = {"one": ["sh", "-c", "exit 1"], "other": ["sh", "-c", "sleep 60; touch made"]}
+    begun = time.monotonic()
+    with pytest.raises(CompileError, match="cannot compile the stand-in for one"):
+        standins.run(tmp_path, commands)
+    assert time.monotonic() - begun < 30
+    assert not (tmp_path / "made").exists()
+
+
+LIBRARY_CALL = """
+#include <cublas_v2.h>
+int main() {
+    cublasHandle_t handle;
+    float *sum, one = 1;
+    cudaMalloc(&sum, 4);
+    cublasCreate(&handle);
+    return cublasSaxpy(handle, 1, &one, sum, 1, sum, 1);
+}
+"""
+
+
+def test_an_interrupt_waits_for_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Said) -> None:
+    """It may compute for minutes, where nothing asks whether the program has ended."""
+    source, ended = written_to(tmp_path / "a.cu", LIBRARY_CALL), threading.Event()
+
+    def compute(*_: object) -> bytes:
+        os.kill(os.getpid(), signal.SIGINT)
+        ended.wait(120)
+        return b""
+
+    monkeypatch.setitem(libraries.COMPUTE, "cuBLAS", compute)
+    monkeypatch.setattr(ending, "beside", [])
+    begun = time.monotonic()
+    assert main(["run", "--nvcc=-lcublas", str(source)]) == 128 + signal.SIGINT
+    assert time.monotonic() - begun < 60
+    assert len(ending.beside) == 1
+    ended.set()
