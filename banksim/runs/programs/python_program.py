@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from banksim.errors import InputError
@@ -24,8 +24,8 @@ from banksim.system.visible import say
 
 CODEGEN, DEBUG_INFO, DISPATCHER = "numba.cuda.codegen", "numba.cuda.debuginfo", "numba.cuda.dispatcher"
 DRIVER, NVRTC = "numba.cuda.cudadrv.driver", "numba.cuda.cudadrv.nvrtc"
-
-MLIR = "numba_cuda_mlir.decorators"
+RUNTIME = "cuda.bindings.runtime"
+MLIR, MLIR_LIBRARIES = "numba_cuda_mlir.decorators", "numba_cuda_mlir.numba_cuda.cudadrv.libs"
 ROLES = ("data", "record")
 """The roles of parameters that are addresses."""
 GRID_GROUPS = standins.SOURCES / "grid_groups.cu"
@@ -117,15 +117,15 @@ def flags_as_nvrtc(debuginfo: Any) -> None:
     debuginfo.DIBuilder._set_module_flags = set_as_nvrtc
 
 
-def grids_meet(codegen: Any) -> None:
+def grids_meet(user: Any) -> None:
     """Link what grids need to synchronize from a file of ours, which says why."""
-    library = codegen.get_cudalib
+    library = user.get_cudalib
 
     @functools.wraps(library)
     def chosen(name: str, *args: object, **kwargs: object) -> str:
         return str(GRID_GROUPS) if name == "cudadevrt" else library(name, *args, **kwargs)
 
-    codegen.get_cudalib = chosen
+    user.get_cudalib = chosen
 
 
 def mlir_with_lines(decorators: Any) -> None:
@@ -142,9 +142,29 @@ def mlir_with_lines(decorators: Any) -> None:
     decorators.verify_target_options = verified
 
 
+def own_runtime_told(runtime: Any) -> None:
+    """Say which functions of cuda.bindings.runtime fail: it contains NVIDIA's own, which runs on NVIDIA's driver only,
+    and programs need not look at what it returns."""
+
+    def told(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(*args: object, **kwargs: object) -> Any:
+            answer = function(*args, **kwargs)
+            if answer[0] == runtime.cudaError_t.cudaErrorNotSupported:
+                ctypes.CDLL(standins.DRIVER).banksim_missing(f"{name} of cuda.bindings.runtime".encode())
+            return answer
+
+        return called
+
+    for name, function in [*vars(runtime).items()]:
+        if name.startswith("cuda") and callable(function) and not isinstance(function, type):
+            setattr(runtime, name, told(name, function))
+
+
 CHANGES = {
     CODEGEN: grids_meet, DEBUG_INFO: flags_as_nvrtc, DISPATCHER: with_lines, DRIVER: linked_with_lines,
-    MLIR: mlir_with_lines, NVRTC: source_with_lines,
+    MLIR: mlir_with_lines, MLIR_LIBRARIES: grids_meet, NVRTC: source_with_lines,
+    RUNTIME: own_runtime_told,
 }  # fmt: skip
 
 

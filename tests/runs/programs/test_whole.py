@@ -216,6 +216,44 @@ def test_numba_cuda_mlir_runs_by_line(tmp_path: Path) -> None:
     assert (columns["kernel"], load["transactions"], load["text"]) == ("columns", 1024, "out[y, x] = tile[x, y]")
 
 
+MLIR_GRID = """
+import numpy as np
+from numba_cuda_mlir import cuda
+@cuda.jit
+def meet(out):
+    grid, own = cuda.cg.this_grid(), cuda.grid(1)
+    out[own] += 1
+    grid.sync()
+    other = out[cuda.gridsize(1) - 1 - own]
+    grid.sync()
+    out[own] += other
+on_device = cuda.to_device(np.arange(256))
+meet[4, 64](on_device)
+assert (on_device.copy_to_host() == 257).all()
+"""
+
+
+def test_grids_of_numba_cuda_mlir_synchronize(tmp_path: Path) -> None:
+    pytest.importorskip("numba_cuda_mlir")
+    assert run(tmp_path, MLIR_GRID)[0] == 0
+
+
+NO_RUNTIME = """
+from cuda.bindings import driver, runtime
+driver.cuInit(0)
+driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+given = [driver.cuMemAlloc(8), runtime.cudaMalloc(8), runtime.cudaMalloc(8), runtime.cudaRuntimeGetVersion()]
+print(*(answer[0].name for answer in given))
+"""
+
+
+def test_cuda_bindings_own_runtime_fails_audibly(tmp_path: Path, capfd: Said) -> None:
+    """It is NVIDIA's, which runs on NVIDIA's driver only; a program that looks at no status would go on in silence."""
+    assert run(tmp_path, NO_RUNTIME)[0] == 2
+    line = "banksim: cudaMalloc of cuda.bindings.runtime: not provided: it returned cudaErrorNotSupported\n"
+    assert capfd.readouterr() == ("CUDA_SUCCESS cudaErrorNotSupported cudaErrorNotSupported cudaSuccess\n", line)
+
+
 def test_what_cannot_pass_of_numba_cudas_tests_is_there() -> None:
     """Each entry names a module, and a class and test in it, with a reason."""
     from numba import cuda
