@@ -26,6 +26,7 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
 from banksim.errors import InputError
+from banksim.system import turns
 from banksim.system.cache import usable
 from banksim.system.compiled_types import (
     Code,
@@ -164,14 +165,30 @@ def kept(function: Callable[..., object], compiled: Callable[..., object]) -> An
 class KeptCode(FunctionCache):
     """Numba's cache of the code of a function, read without what numba does before it looks there: to register the
     types and code of all that it knows takes a fifth of a second, and code that is ready needs none of it. (Where code
-    is not there yet, compiling it begins with this anyway.) Numba replaces files whole, but an index and the code that
-    it names are two: of processes that compile a function for different types at once, one may name the other's
-    code."""
+    is not there yet, compiling it begins with this anyway.) Code that another process compiles now is waited for.
+
+    Numba replaces files whole, but an index and the code that it names are two: of processes that compile a function
+    for different types at once, one may name the other's code."""
 
     code: bytes | None = None
     """The object that was found there."""
 
     def load_overload(self, signature: Any, context: Any) -> Any:
+        found = self.stored(signature, context)
+        if found is None and self._enabled:
+            turns.begin(self.cache_path)
+            found = self.stored(signature, context)
+            if found is not None:
+                turns.end(self.cache_path)
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+        finally:
+            turns.end(self.cache_path)
+
+    def stored(self, signature: Any, context: Any) -> Any:
         if not self._enabled:
             return None
         with self._guard_against_spurious_io_errors():

@@ -222,7 +222,7 @@ def test_records_of_another_numba_are_left_to_numba(kept: tuple[jit.KeptCode, An
     cache.load_overload(*place)
     assert cache.code
     rebuilt: list[Any] = []
-    monkeypatch.setattr(cache._impl, "rebuild", lambda context, data: rebuilt.append(data))
+    monkeypatch.setattr(cache._impl, "rebuild", lambda context, data: rebuilt.append(data) or data)
     layouts = [(), ("one",), (("name", "object"),), (("name", "bitcode", (b"code",)),), {"library": b"code"}]
     for data in layouts:
         monkeypatch.setattr(cache._cache_file, "load", lambda key, data=data: data)
