@@ -5,6 +5,7 @@ cublas.py    vectors and matrices
 matrices.py  how these are stored
 data_types.py  numbers of the types of cudaDataType
 products.py  products of matrices of any types
+chains.py    sums of floats in cuBLAS's order
 factors.py   triangular factors of many matrices
 cublaslt.py  products of matrices, and what follows them
 cufft.py     Fourier transforms

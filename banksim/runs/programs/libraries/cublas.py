@@ -11,6 +11,7 @@ import numpy as np
 from banksim.errors import UnsupportedError
 from banksim.runs.programs.cublas_names import DATA_TYPES, FUNCTIONS, IN_MEMORY, SCALARS, WIDE, Function, Parameter
 from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.chains import fused
 from banksim.runs.programs.libraries.data_types import EXECUTED, REAL, STORED, number_of
 from banksim.runs.programs.libraries.factors import getrf, getri, getrs, matinv
 from banksim.runs.programs.libraries.matrices import (
@@ -25,7 +26,7 @@ from banksim.runs.programs.libraries.matrices import (
     sum_of,
     whole,
 )
-from banksim.runs.programs.libraries.products import PRODUCTS, product
+from banksim.runs.programs.libraries.products import PRODUCTS, product, product_of, sum_of_both
 
 TYPES: dict[str, type[np.generic]] = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 OF_THE_CALL = (*DATA_TYPES, "count", "stridea", "stridex", "stridey", "host_info")
@@ -97,7 +98,8 @@ def computed_as(memory: Memory, function: Function, plain: dict[str, int]) -> ty
 
 # ---- vectors. The parameters are those of the table in cublas_names.py.
 def axpy(c: Call, n: int, alpha: Scalar, x: int, incx: int, y: int, incy: int) -> None:
-    c.vector(y, n, incy)[:] += alpha * c.vector(x, n, incx)
+    to = c.vector(y, n, incy)
+    to[:] = fused(alpha, c.vector(x, n, incx), to)
 
 
 def copy(c: Call, n: int, x: int, incx: int, y: int, incy: int) -> None:
@@ -143,7 +145,7 @@ def extreme(find: Callable[[Array], Scalar]) -> Callable[..., bytes]:
 
 def rot(c: Call, n: int, x: int, incx: int, y: int, incy: int, cosine: Scalar, sine: Scalar) -> None:
     one, other = c.vector(x, n, incx), c.vector(y, n, incy)
-    one[:], other[:] = cosine * one + sine * other, cosine * other - np.conj(sine) * one
+    one[:], other[:] = fused(cosine, one, sine * other), fused(cosine, other, -np.conj(sine) * one)
 
 
 def rotg(c: Call, p: Scalar, q: Scalar, cosine: Scalar, sine: Scalar) -> list[Scalar]:
@@ -247,8 +249,8 @@ def by_triangle(c: Call, matrix: Array, uplo: int, op: int, diag: int, to: Array
 
 
 def ger(c: Call, m: int, n: int, alpha: Scalar, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
-    other = c.vector(y, n, incy)
-    c.matrix(a, m, n, lda)[:] += alpha * np.outer(c.vector(x, m, incx), other.conj() if c.conjugate else other)
+    one, other, to = c.vector(x, m, incx), c.vector(y, n, incy), c.matrix(a, m, n, lda)
+    to[:] = fused((alpha * one)[:, None], other.conj() if c.conjugate else other, to)
 
 
 def syr(c: Call, uplo: int, n: int, alpha: Scalar, x: int, incx: int, a: int, lda: int = 0) -> None:
@@ -278,14 +280,14 @@ def symm(
     size = n if side else m
     one, other = whole(c.matrix(a, size, size, lda), uplo, c.hermitian), c.matrix(b, m, n, ldb)
     into = c.matrix(to, m, n, ldc)
-    into[:] = sum_of(alpha * (other @ one if side else one @ other), beta, into)
+    into[:] = sum_of_both(alpha, product_of(other, one) if side else product_of(one, other), beta, into)
 
 
 def syrk(
     c: Call, uplo: int, op: int, n: int, k: int, alpha: Scalar, a: int, lda: int, beta: Scalar, to: int, ldc: int
 ) -> None:
     one = c.stored(a, (n, k), lda, op)
-    sum_in_half(c, uplo, n, alpha * (one @ c.turned(one)), beta, to, ldc)
+    sum_in_half(c, uplo, n, alpha, product_of(one, c.turned(one)), beta, to, ldc)
 
 
 def syr2k(
@@ -293,7 +295,7 @@ def syr2k(
     beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
-    sum_in_half(c, uplo, n, c.both(alpha, one, other), beta, to, ldc)
+    sum_in_half(c, uplo, n, 1, c.both(alpha, one, other), beta, to, ldc)
 
 
 def syrkx(
@@ -301,12 +303,12 @@ def syrkx(
     beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other = c.stored(a, (n, k), lda, op), c.stored(b, (n, k), ldb, op)
-    sum_in_half(c, uplo, n, alpha * (one @ c.turned(other)), beta, to, ldc)
+    sum_in_half(c, uplo, n, alpha, product_of(one, c.turned(other)), beta, to, ldc)
 
 
-def sum_in_half(c: Call, uplo: int, n: int, values: Array, beta: Scalar, to: int, ldc: int) -> None:
+def sum_in_half(c: Call, uplo: int, n: int, alpha: Scalar, values: Array, beta: Scalar, to: int, ldc: int) -> None:
     into = c.matrix(to, n, n, ldc)
-    put_half(into, c.real_diagonal(sum_of(values, beta, whole(into, uplo, c.hermitian))), uplo)
+    put_half(into, c.real_diagonal(sum_of_both(alpha, values, beta, whole(into, uplo, c.hermitian))), uplo)
 
 
 def trmm(
@@ -331,7 +333,7 @@ def gemm3m(
     beta: Scalar, to: int, ldc: int,
 ) -> None:  # fmt: skip
     one, other, into = c.stored(a, (m, k), lda, opa), c.stored(b, (k, n), ldb, opb), c.matrix(to, m, n, ldc)
-    into[:] = sum_of(alpha * (one @ other), beta, into)
+    into[:] = sum_of_both(alpha, product_of(one, other), beta, into)
 
 
 def trttp(c: Call, uplo: int, n: int, a: int, lda: int, to: int) -> None:
@@ -349,7 +351,7 @@ def geam(
     total = np.zeros((m, n), c.dtype)
     for factor, address, leading, op in ((alpha, a, lda, opa), (beta, b, ldb, opb)):
         if factor != 0:
-            total += factor * c.stored(address, (m, n), leading, op)
+            total = fused(factor, c.stored(address, (m, n), leading, op), total)
     c.matrix(to, m, n, ldc)[:] = total
 
 

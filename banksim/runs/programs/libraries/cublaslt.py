@@ -10,7 +10,7 @@ from banksim.errors import UnsupportedError
 from banksim.runs.programs.libraries.calls import Array, Memory
 from banksim.runs.programs.libraries.data_types import STORED, number_of, put
 from banksim.runs.programs.libraries.matrices import Call, as_asked
-from banksim.runs.programs.libraries.products import COMPLEX, COMPUTED, product_of
+from banksim.runs.programs.libraries.products import COMPLEX, COMPUTED, product_of, sum_of_both
 
 RELU, BIAS, OF_RELU, GELU, OF_GELU, AUXILIARY = 2, 4, 8, 32, 64, 128
 """Bits of cublasLtEpilogue_t: what it does, and whether it keeps or reads a second matrix."""
@@ -61,9 +61,8 @@ def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:
     alpha, beta = (summed(call.scalar(rest[at : at + 2], given)) for at in (0, 2))
     for number in range(to.count):
         left, right = (as_asked(one.read(number, summed), how) for one, how in ((a, op), (b, op_of_b)))
-        total = alpha * product_of(left, right)
-        if beta != 0:
-            total += beta * c.read(number, summed)
+        before = c.read(number, summed) if beta != 0 else left
+        total = sum_of_both(alpha, product_of(left, right), beta, before)
         put(to.stored(number), finished(memory, epilogue, total, to, number, rest[4:11]), to.kind)
     return b""
 

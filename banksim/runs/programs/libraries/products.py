@@ -6,8 +6,9 @@ import numpy as np
 
 from banksim.errors import UnsupportedError
 from banksim.runs.programs.libraries.calls import Array, Memory
+from banksim.runs.programs.libraries.chains import KINDS, chained, fused
 from banksim.runs.programs.libraries.data_types import BFLOAT16, STORED, number_of, put
-from banksim.runs.programs.libraries.matrices import Call, stored
+from banksim.runs.programs.libraries.matrices import Call, Scalar, stored
 
 PRODUCTS = ("gemm", "gemmBatched", "gemmStridedBatched", "GemmEx", "gemmEx", "gemm3mEx", "GemmBatchedEx",
             "GemmStridedBatchedEx", "GemmGroupedBatchedEx")  # fmt: skip
@@ -51,17 +52,26 @@ def product(m: Memory, on_device: int, words: Sequence[int]) -> bytes:
         left = number_of(stored(m, places[0], (rows, depth), lda, opa, STORED[atype]), atype, summed)
         right = number_of(stored(m, places[1], (depth, columns), ldb, opb, STORED[btype]), btype, summed)
         to = m.matrix(places[2], rows, columns, ldc, STORED[ctype])
-        total = product_of(left, right)
-        scaled = total if first == 1 and total.dtype.kind != "c" else first * total
-        put(to, scaled if second == 0 else scaled + second * number_of(to, ctype, summed), ctype)
+        put(to, sum_of_both(first, product_of(left, right), second, number_of(to, ctype, summed)), ctype)
     return b""
+
+
+def sum_of_both(alpha: Scalar, total: Array, beta: Scalar, before: Array) -> Array:
+    """alpha · total + beta · before, rounded as an H200's cuBLAS rounds it. Where beta is 0, what was there before does
+    not matter: it may be NaN."""
+    if beta != 0:
+        return fused(alpha, total, beta * before)
+    scaled: Array = total if alpha == 1 and total.dtype.kind != "c" else alpha * total
+    return scaled
 
 
 def product_of(left: Array, right: Array) -> Array:
     """The product of matrices of one type. BLAS has none for integers; where doubles hold all sums exactly, the
     product of doubles is taken, and the lowest 32 bits of each element."""
     total: Array
-    if left.dtype != np.int32 or not left.size or extent(left) * extent(right) * len(right) > 1 << 53:
+    if left.dtype in KINDS:
+        total = chained(left, right)
+    elif left.dtype != np.int32 or not left.size or extent(left) * extent(right) * len(right) > 1 << 53:
         total = left @ right
     else:
         total = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.int64).astype(np.int32)
