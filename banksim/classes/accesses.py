@@ -163,10 +163,12 @@ class MemoryFollower(Follower):
             if self.placed and a.space in GLOBAL:
                 self.place(a, None if a.lanes is None else self.decided(a.lanes))
             return
-        address, chosen = a.address, None if a.lanes is None else self.decided(a.lanes)
+        address, chosen, space = a.address, None if a.lanes is None else self.decided(a.lanes), "shared"
         if a.space == "generic":
             among = chosen
             address, chosen = self.in_window(a.address, among)
+            if self.inner.memory.clustered:  # what requests to other blocks cost may depend on the whole address
+                address, space = self.settled(address), "cluster"
             if self.placed:
                 self.place(a, ~chosen if among is None else ~chosen & among)
         mask = self.inner.executing()
@@ -179,14 +181,14 @@ class MemoryFollower(Follower):
             with self.among(chosen):
                 self.movable(address, a.width)
         use = READ if a.i.name.startswith("LD") and a.i.name != "LDGSTS" else WRITTEN
-        arguments = self.inner.access(Access(a.i, "shared", address.plain, a.width, chosen))
+        arguments = self.inner.access(Access(a.i, space, address.plain, a.width, chosen))
         if other is not None:
             condition, op = other
             holds = self.decided(condition)
             arguments[2] = self.e.b.select(holds.ir, self.inner.memo(a.i, op, a.width), arguments[2])
         if source is not None:
             arguments.append(self.decided(source).spread().ir)
-        self.e.b.call(self.inner.memory.request(a.width, use, source is not None), arguments)
+        self.e.b.call(self.inner.memory.request(space, a.width, use, source is not None), arguments)
 
     def in_window(self, address: Followed, chosen: Value | None) -> tuple[Followed, Value]:
         """A generic address as an address of shared memory, and the lanes where it is one. Accesses to local memory by
@@ -224,6 +226,8 @@ class MemoryFollower(Follower):
         start = inner.memory.shared_start
         size = inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "shared_size"), INT[32]))
         at = address.plain
+        if inner.memory.clustered:
+            at = at - inner.new("u", 32, 1, e.b.trunc(e.get(inner.context, CONTEXT, "own_shared"), INT[32]))
         inside = (at >= start) & (at <= size) & (size - at >= width)
         down, up = (inner.where(inside, d, zero) for d in (at - start, size - width - at))
         self.bound(address, down, up, firsts, 0)

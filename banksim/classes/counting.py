@@ -27,7 +27,7 @@ from banksim.machine.llvm.compile import Compiled, how_for
 from banksim.machine.llvm.counts import Array, Counts
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.translate import LONGEST
-from banksim.machine.llvm.worker import Worker, bank_rules, period_of, settle
+from banksim.machine.llvm.worker import ClusterMemory, Worker, bank_rules, period_of, settle
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
@@ -109,6 +109,10 @@ class Counting:
         words, period = bank_rules(rules, compiled)
         self.stop = np.zeros(1, np.uint32)
         self.worker = worker = Worker(launch, compiled, words, period, 2**62, self.stop)
+        if launch.cluster_blocks > 1:  # of which each is executed by itself
+            cluster = ClusterMemory(launch, launch.cluster_blocks)
+            cluster.barrier[0]["threads"] = launch.threads
+            worker.join(cluster, 0)
         context = worker.context[0]
         context["allowance"] = state.ALLOWANCE
         self.probed = every(launch.blocks) if context["probed"] else 0
@@ -125,6 +129,7 @@ class Counting:
         w = self.work[0]
         w["context"], w["region"] = worker.address, self.region.ctypes.data
         w["run"] = ctypes.cast(compiled.blocks, ctypes.c_void_p).value  # type: ignore[arg-type]
+        w["cluster"] = launch.cluster
         w["before"], w["counters"], w["memos"] = 2**62, len(self.counters), self.fresh.ctypes.data
         w["total"], w["once"] = self.counters.ctypes.data, self.once.ctypes.data
         w["tallies"] = self.tallies.ctypes.data
@@ -261,20 +266,21 @@ def count(
     """The counts of a launch, as executing every block would give them; or why every block must be executed. `placed`:
     there are counts only where no access faults and all to global memory lie in its buffers, whatever these hold."""
     axes = along(launch.grid, SPARE)
-    if not launch.apart:
-        why = "wait for each other" if launch.cooperative else "share memory and barriers in clusters"
-        return Undecided(None, None, f"its blocks {why}")
+    if launch.cooperative:
+        return Undecided(None, None, "its blocks wait for each other")
     prepare_llvm()
     llvm.add_symbol("narrow", callback(NARROWING, "narrow").address)
     began = time.perf_counter()
     try:
         if placed and (found := needed(launch.kernel, axes, LONGEST, placed).origins):
             return undecided(launch.kernel, min(found), axes)
-        compiled = compile_class(launch.kernel, axes, period_of(rules), placed, how_for(launch, FEWEST))
+        clustered = launch.cluster_blocks > 1
+        compiled = compile_class(launch.kernel, axes, period_of(rules), placed, clustered, how_for(launch, FEWEST))
     except UnsupportedError as error:
         return Undecided(None, None, str(error))
     counting = Counting(launch, compiled, rules, axes)
-    counting.push(whole(launch.grid, axes))
+    for row in whole(launch.grid, launch.cluster, axes):
+        counting.push(row)
 
     def tick() -> None:
         if progress:

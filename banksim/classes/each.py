@@ -27,7 +27,7 @@ def count_each(
 ) -> Counted | Undecided:
     """The counts of a launch of which `count` said that it has too many classes. Each block is a class of its own; the
     `first` that are kept are spread over the grid."""
-    compiled = compile_class(launch.kernel, NO_AXES, period_of(rules))
+    compiled = compile_class(launch.kernel, NO_AXES, period_of(rules), clustered=launch.cluster_blocks > 1)
     counts = execute(launch, compiled, rules, workers=workers, progress=progress, prepare=add_marks)
     stop = counts.stop
     if stop and stop.code == codes.UNDECIDED:

@@ -1,6 +1,7 @@
 """Boxes of blocks on a lattice, as Python sees them. `compiled/records.py` says what a lattice is."""
 
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -70,13 +71,17 @@ class Box:
         return next((number for number in numbers if self.holds(Box.of_one(number, grid).first)), None)
 
 
-def whole(grid: Three, axes: Directions) -> list[int]:
-    """The words of a box of all blocks of a grid: of the first direction along each axis, steps of 1."""
-    row = [0] * ROW
-    for d, axis in enumerate(axes):
-        if axis not in axes[:d]:
-            row[AXES + d], row[COUNT + d] = 1, grid[axis] - 1
-    return row
+def whole(grid: Three, cluster: Three, axes: Directions) -> list[list[int]]:
+    """The words of boxes of all blocks of a grid, one for each rank in a cluster: of the first direction along each
+    axis, as few steps as lead to the next cluster."""
+    rows = []
+    for first in product(*(range(size) for size in cluster)):
+        row = [*first, *[0] * (ROW - AXES)]
+        for d, axis in enumerate(axes):
+            if axis not in axes[:d]:
+                row[AXES + d], row[COUNT + d] = cluster[axis], grid[axis] // cluster[axis] - 1
+        rows.append(row)
+    return rows
 
 
 def along(grid: Three, spare: int) -> Directions:

@@ -93,26 +93,27 @@ def counted(launch: Launch, rules: Rules, found: Counted, corners: Corners) -> R
 
 
 def is_small(launch: Launch) -> bool:
-    """Whether executing a launch is next to no work, to judge by three of its blocks on memory of zeros."""
+    """Whether executing a launch is next to no work, to judge by three of its clusters on memory of zeros."""
     from banksim.machine.llvm.compile import compile_for
     from banksim.machine.llvm.workers import execute
 
     if too_large(launch) or launch.warps * launch.blocks > SMALL:
         return False
-    if launch.blocks < FEW or not launch.apart:
+    if launch.blocks < FEW or launch.cooperative:
         return True
-    chosen = (0, launch.blocks // 2, launch.blocks - 1)
-    most = SMALL * len(chosen) // launch.blocks
+    clusters = launch.blocks // launch.cluster_blocks
+    chosen = (0, clusters // 2, clusters - 1)
+    most = SMALL * len(chosen) // clusters
     compiled, stand_in = compile_for(launch), launch.stand_in()
     total = 0
     for number in chosen:
-        blocks = range(number, number + 1)
+        blocks = launch.blocks_of_cluster(number)
         counts = execute(stand_in, compiled, (), workers=1, max_instructions=max(most, 1), blocks=blocks)
         if counts.stop and counts.stop.code == codes.INTERRUPTED:
             raise KeyboardInterrupt
         total += compiled.warp_instructions(counts.counters)
         if counts.stop:  # zeros may have caused the fault: on real data the block may go on
-            total += launch.warps * len(launch.kernel.instructions)
+            total += len(blocks) * launch.warps * len(launch.kernel.instructions)
         if total > most or (counts.stop and counts.stop.code == codes.LIMIT):
             return False
     return True
@@ -124,10 +125,11 @@ def too_large(launch: Launch) -> bool:
 
 
 def corners_of(launch: Launch, found: Counted) -> Corners:
-    """The first classes, as many as are next to no work, each with the numbers of the blocks at its corners."""
+    """The first classes, as many as are next to no work, each with the numbers of the blocks at its corners. None of
+    clusters, whose blocks are not executed one by one."""
     corners: Corners = []
     blocks = work = 0
-    for alike in found.first:
+    for alike in found.first if launch.apart else ():
         more = alike.box.corners(launch.grid)
         blocks += len(more)
         work += len(more) * found.compiled.warp_instructions(alike.counters)

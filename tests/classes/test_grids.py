@@ -18,8 +18,8 @@ KERNELS = list(dict.fromkeys(one.kernel for one in GRIDS))
 FEW = {"transpose": 4, "transpose_padded": 4, "product": 4, "reduce": 2, "scan": 2, "stencil": 24, "convolution": 5}
 """Classes that their edges make, at most."""
 RECORDED = {one["name"]: one for chosen in SETS for one in recordings.text(chosen)["launches"]}
-EXECUTED = ("clustered", "causal_softmax", "layer_norm", "radix_ranks", "compressed_rows", "life")
-"""Kernels whose blocks are all executed, and need memory: blocks of clusters, or data decide what they do."""
+EXECUTED = ("causal_softmax", "layer_norm", "radix_ranks", "compressed_rows", "life")
+"""Kernels whose blocks are all executed, and need memory: data decide what they do."""
 EACH = ("shuffled", "bits", "spilled", "doubling", "rastered", "pairs", "hilbert", "stream_k", "morton_product",
         "hilbert_copy", "packed_sequences", "scaled_rows", "dropped", "packed_triangles",
         "grouped_queries")  # fmt: skip

@@ -84,6 +84,11 @@ def take(w: Work, stack: Integers, r: Region, c: Context) -> Integer:
     for d in range(DIRECTIONS):
         r.count[d] = w.box[COUNT + d]
         r.step[d] = w.box[AXES + d] if r.count[d] else 0
+    rank = 0
+    for back in range(AXES):
+        axis = AXES - 1 - back
+        rank = rank * w.cluster[axis] + w.box[axis] % w.cluster[axis]
+    c.own_shared = np.uint64(rank) << np.uint64(codes.RANK_BIT)
     number: Integer = w.box[0] + np.int64(c.grid[0]) * (w.box[1] + np.int64(c.grid[1]) * w.box[2])
     return number
 

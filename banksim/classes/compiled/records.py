@@ -54,6 +54,7 @@ class Work(Protocol):
     before: I8  # boxes of higher numbers need not be executed
     counters: I8  # how many the worker has
     memos: U8  # as they are at the start of each block
+    cluster: Annotated[Integers, "i8", AXES]  # how many blocks of the grid it takes along each axis
     blocks: I8
     classes: I8
     most: I8  # no sum of counts is larger; −1: it may be beyond LARGEST

@@ -84,6 +84,9 @@ class BlockBarriers(ControlFlow):
         with e.b.if_then(e.b.not_(e.empty(arrive))):
             e.call("cluster_arrive", VOID, self.context, self.warp, arrive)
 
+    def in_turn(self, mask: ir.Value, next_pc: int) -> None:
+        """What comes before threads go on that come to wait for a phase which is over."""
+
     def cluster_wait(self, i: Instruction, next_pc: int) -> None:
         """UCGABAR_WAIT: wait for the end of the phase in which the threads arrived."""
         e = self.e
@@ -96,6 +99,7 @@ class BlockBarriers(ControlFlow):
             e.b.position_at_end(over)
             if self.watched:
                 e.call("cluster_release", VOID, self.context, self.warp, mask)
+            self.in_turn(mask, next_pc)
             self.go_on(mask, i, next_pc)
             e.b.position_at_end(wait)
             self.put_aside(mask, INT[32](next_pc), AT_CLUSTER, phase)

@@ -101,17 +101,19 @@ class MemoryFunctions:
         name = f"store_{space}_{width}{'_copied' * copied}"
         return self.e.kept(self.kind, name, VOID, [*arguments_of(space), *[WORDS] * (words + copied)], build)
 
-    def request(self, width: int, use: int, copied: bool = False) -> ir.Function:
+    def request(self, space: str, width: int, use: int, copied: bool = False) -> ir.Function:
         """A request to shared memory that moves nothing, though it is for this `use`; `copied` as for `store`."""
 
         def build(*arguments: ir.Value) -> None:
-            a, _ = taken("shared", arguments)
+            a, _ = taken(space, arguments)
             self.unless_empty(a, VOID)
-            self.place(a, "shared", width, VOID, use, arguments[-1] if copied else None)
+            if space == "cluster":
+                self.one_block(a, lambda: self.request("shared", width, use), (), VOID)
+            self.place(a, space, width, VOID, use, arguments[-1] if copied else None)
             self.e.b.ret_void()
 
-        name = f"request_{width}_{use}{'_copied' * copied}"
-        return self.e.kept(self.kind, name, VOID, [*arguments_of("shared"), *[WORDS] * copied], build)
+        name = f"request_{space}_{width}_{use}{'_copied' * copied}"
+        return self.e.kept(self.kind, name, VOID, [*arguments_of(space), *[WORDS] * copied], build)
 
     def atomic(self, space: str, kind: str, function: str, wanted: bool, float_sum: Sum | None) -> ir.Function:
         """Old values go to scratch memory at RESULT, as words or as longs; `wanted`: somebody reads them. `float_sum`:

@@ -64,7 +64,8 @@ def execute(
     checks: Collection[str] = (),
     prepare: Callable[[Worker], None] = nothing,
 ) -> Counts:
-    """Run the blocks of a launch, all or those given (in ascending order), but those of the numbers `without`.
+    """Run the blocks of a launch, all or those given (in ascending order; of clusters whole ones, one after the other),
+    but those of the numbers `without`.
     `progress(blocks done, thread instructions)` is called about ten times a second; `trace` gets every request, in
     chunks, in no fixed order of blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it
     was used (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no
@@ -76,11 +77,12 @@ def execute(
     idle = idle_workers(launch, compiled, architectures) if plain and prepare is nothing else None
     rules, period = (idle[0].rules, idle[0].period) if idle else bank_rules(architectures, compiled)
     blocks = range(launch.blocks) if blocks is None else blocks
-    if not launch.apart and (len(blocks) < launch.blocks or (without and launch.cooperative)):
-        kind = "cooperative launch" if launch.cooperative else "launch of clusters"
-        raise UnsupportedError(f"{launch.kernel.plain_name}: a {kind} cannot be run in parts")
+    if launch.cooperative and (len(blocks) < launch.blocks or without):
+        raise UnsupportedError(f"{launch.kernel.plain_name}: a cooperative launch cannot be run in parts")
     size = launch.cluster_blocks
     pieces: Iterable[Sequence[int]] = (launch.blocks_of_cluster(n) for n in range(launch.blocks // size))
+    if len(blocks) < launch.blocks and size > 1:
+        pieces = ([*blocks[n : n + size]] for n in range(0, len(blocks), size))
     if size > 1 and without:
         pieces = [cluster for cluster in pieces if cluster[0] not in without]
     if launch.cooperative:

@@ -22,9 +22,12 @@ NARROW = ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_uint32] * 3)
 
 
 class Loop:
-    """A launch without memory, of this grid, in directions along these axes."""
+    """A launch without memory, of this grid of clusters, in directions along these axes."""
 
-    def __init__(self, grid: tuple[int, int, int], axes: tuple[int, ...]) -> None:
+    def __init__(
+        self, grid: tuple[int, int, int], axes: tuple[int, ...], cluster: tuple[int, int, int] = (1, 1, 1)
+    ) -> None:
+        self.cluster = cluster
         self.context, self.error, self.region = aligned(CONTEXT, 1), aligned(ERROR, 1), aligned(REGION, 1)
         self.halvings, self.grid, self.axes = np.zeros(1, np.int64), grid, axes
         c = self.context[0]
@@ -48,8 +51,9 @@ class Loop:
         w = work[0]
         w["context"], w["region"], w["before"] = self.context.ctypes.data, self.region.ctypes.data, 2**62
         w["run"] = ctypes.cast(kept, ctypes.c_void_p).value
-        w["stack"], w["room"], w["waiting"] = stack.ctypes.data, len(stack), 1
-        stack[0] = whole(self.grid, self.axes)
+        rows = whole(self.grid, self.cluster, self.axes)
+        w["stack"], w["room"], w["waiting"], w["cluster"] = stack.ctypes.data, len(stack), len(rows), self.cluster
+        stack[: len(rows)] = rows
         count, found = COUNT(callback(BOXES, "count_boxes").address), []
         while w["waiting"]:
             assert count(work.ctypes.data, 1) == codes.DONE
@@ -60,12 +64,22 @@ class Loop:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_block_is_counted_once(seed: int) -> None:
-    """Whatever narrows the regions, and whatever steps are made longer."""
+    """Whatever narrows the regions, and whatever steps are made longer; as a block of its rank in the cluster, as all
+    others of its class."""
     pick = random.Random(seed)
-    grid = [(pick.randrange(1, 900), 1, 1), (pick.randrange(1, 60), pick.randrange(1, 30), 1), (11, 7, 5)][seed % 3]
-    loop = Loop(grid, along(grid, pick.randrange(3)))
+    clusters = [(pick.randrange(1, 300), 1, 1), (pick.randrange(1, 30), pick.randrange(1, 15), 1), (5, 4, 3)][seed % 3]
+    cluster = pick.choice([(1, 1, 1), (3, 1, 1), (2, 2, 1), (2, 1, 2)])
+    x, y, z = (n * size for n, size in zip(clusters, cluster, strict=True))
+    grid = x, y, z
+    loop = Loop(grid, along(grid, pick.randrange(3)), cluster)
+    told: list[bool] = []
+
+    def rank(number: int) -> int:
+        place = number % x % cluster[0], number // x % y % cluster[1], number // x // y % cluster[2]
+        return place[0] + cluster[0] * (place[1] + cluster[1] * place[2])
 
     def run(context: int, first: int, last: int) -> int:
+        told.append(loop.context[0]["own_shared"] == rank(first) << codes.RANK_BIT)
         for _ in range(pick.randrange(4)):
             bits = pick.choice([0, 5, 8, 32])
             top = (1 << (bits or 9)) - 1
@@ -78,7 +92,10 @@ def test_every_block_is_counted_once(seed: int) -> None:
                 return codes.FAULT + code
         return 0
 
-    counted = Counter(int(number) for box in loop.classes(run) for number in box.numbers(grid))
+    classes = loop.classes(run)
+    assert all(told)
+    assert all(len({rank(int(number)) for number in box.numbers(grid)}) == 1 for box in classes)
+    counted = Counter(int(number) for box in classes for number in box.numbers(grid))
     assert counted == Counter(range(int(np.prod(grid))))
 
 
