@@ -289,6 +289,94 @@ static void wrong_sizes() {
     IS(cusolverDnDgesvd(h, 'N', 'N', 3, 2, a, 2, a, a, 3, a, 3, a, 9, a, ints), invalid);
     IS(cusolverDnDsyevd(h, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 3, a, 2, a, a, 9, ints), invalid);
 }
+/* Which arguments are invalid values, and what then stands where the function says whether it failed. */
+#define REFUSED(NAME, ...)                                                                            \
+    do {                                                                                              \
+        OK(cudaMemcpy(info, &before, 4, cudaMemcpyHostToDevice));                                     \
+        int status_ = cusolverDnD##NAME(h, __VA_ARGS__);                                              \
+        printf(#NAME ": %d", status_);                                                                \
+        show(" info", info, 1);                                                                       \
+    } while (0)
+static void wrong_arguments() {
+    const int before = 77, n = 1 << 10;
+    const std::vector<double> given = {4, 1, 2, 1, 3, 0, 2, 0, 5};
+    double *a = on_device(given), *b = on_device(given), *w = workspace<double>(9), *u = workspace<double>(9), *v = workspace<double>(9);
+    double *tau = workspace<double>(9), *rest = workspace<double>(9), *work = workspace<double>(n);
+    int *info = on_device<int>({77}), *pivots = on_device<int>({1, 2, 3});
+    const auto lower = CUBLAS_FILL_MODE_LOWER;
+    const auto left = CUBLAS_SIDE_LEFT, right = CUBLAS_SIDE_RIGHT;
+    const auto op = CUBLAS_OP_N;
+    const auto vector = CUSOLVER_EIG_MODE_VECTOR;
+    const auto one = CUSOLVER_EIG_TYPE_1;
+    REFUSED(getrs, op, -1, 1, a, 3, pivots, b, 3, info);
+    REFUSED(getrs, op, 3, -1, a, 3, pivots, b, 3, info);
+    REFUSED(getrs, op, 3, 1, a, 2, pivots, b, 3, info);
+    REFUSED(getrs, op, 3, 1, a, 3, pivots, b, 2, info);
+    REFUSED(getrf, -1, 3, a, 3, work, nullptr, info);
+    REFUSED(getrf, 3, -1, a, 3, work, nullptr, info);
+    REFUSED(getrf, 3, 3, a, 2, work, nullptr, info);
+    REFUSED(potrf, lower, -1, a, 3, work, n, info);
+    REFUSED(potrf, lower, 3, a, 2, work, n, info);
+    REFUSED(potrs, lower, -1, 1, a, 3, b, 3, info);
+    REFUSED(potrs, lower, 3, -1, a, 3, b, 3, info);
+    REFUSED(potrs, lower, 3, 1, a, 2, b, 3, info);
+    REFUSED(potrs, lower, 3, 1, a, 3, b, 2, info);
+    REFUSED(geqrf, -1, 2, a, 3, tau, work, n, info);
+    REFUSED(geqrf, 3, -1, a, 3, tau, work, n, info);
+    REFUSED(geqrf, 3, 2, a, 2, tau, work, n, info);
+    REFUSED(orgqr, -1, 2, 2, a, 3, tau, work, n, info);
+    REFUSED(orgqr, 3, -1, 2, a, 3, tau, work, n, info);
+    REFUSED(orgqr, 3, 4, 2, a, 3, tau, work, n, info);
+    REFUSED(orgqr, 3, 2, 3, a, 3, tau, work, n, info);
+    REFUSED(orgqr, 3, 2, -1, a, 3, tau, work, n, info);
+    REFUSED(orgqr, 3, 2, 2, a, 2, tau, work, n, info);
+    REFUSED(ormqr, left, op, -1, 2, 2, a, 3, tau, b, 3, work, n, info);
+    REFUSED(ormqr, left, op, 3, -1, 2, a, 3, tau, b, 3, work, n, info);
+    REFUSED(ormqr, left, op, 3, 2, -1, a, 3, tau, b, 3, work, n, info);
+    REFUSED(ormqr, left, op, 3, 2, 4, a, 3, tau, b, 3, work, n, info);
+    REFUSED(ormqr, left, op, 3, 2, 2, a, 2, tau, b, 3, work, n, info);
+    REFUSED(ormqr, left, op, 3, 2, 2, a, 3, tau, b, 2, work, n, info);
+    REFUSED(ormqr, right, op, 3, 2, 3, a, 3, tau, b, 3, work, n, info);
+    REFUSED(ormqr, right, op, 3, 2, 1, a, 1, tau, b, 3, work, n, info);
+    REFUSED(gesvd, 'A', 'A', -1, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'A', 3, -1, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'A', 2, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'A', 3, 3, a, 2, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'A', 3, 3, a, 3, w, u, 2, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'A', 3, 3, a, 3, w, u, 3, v, 2, work, n, rest, info);
+    REFUSED(gesvd, 'N', 'N', 3, 3, a, 3, w, u, 0, v, 0, work, n, rest, info);
+    REFUSED(gesvd, 'S', 'S', 3, 2, a, 3, w, u, 3, v, 1, work, n, rest, info);
+    REFUSED(gesvd, 'X', 'A', 3, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'A', 'X', 3, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'a', 'n', 3, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(gesvd, 'O', 'O', 3, 3, a, 3, w, u, 3, v, 3, work, n, rest, info);
+    REFUSED(syevd, vector, lower, -1, a, 3, w, work, n, info);
+    REFUSED(syevd, vector, lower, 3, a, 2, w, work, n, info);
+    for (int mode : {-1, 2, 3}) REFUSED(syevd, (cusolverEigMode_t)mode, lower, 3, a, 3, w, work, n, info);
+    for (int uplo : {-1, 2, 3}) {
+        const auto fill = (cublasFillMode_t)uplo;
+        REFUSED(syevd, vector, fill, 3, a, 3, w, work, n, info);
+        REFUSED(potrf, fill, 3, a, 3, work, n, info);
+        REFUSED(potrs, fill, 3, 1, a, 3, b, 3, info);
+        REFUSED(sygvd, one, vector, fill, 3, a, 3, b, 3, w, work, n, info);
+    }
+    for (int type : {-1, 0, 4}) REFUSED(sygvd, (cusolverEigType_t)type, vector, lower, 3, a, 3, b, 3, w, work, n, info);
+    for (int mode : {-1, 2, 3}) REFUSED(sygvd, one, (cusolverEigMode_t)mode, lower, 3, a, 3, b, 3, w, work, n, info);
+    REFUSED(sygvd, one, vector, lower, -1, a, 3, b, 3, w, work, n, info);
+    REFUSED(sygvd, one, vector, lower, 3, a, 2, b, 3, w, work, n, info);
+    REFUSED(sygvd, one, vector, lower, 3, a, 3, b, 2, w, work, n, info);
+    for (int other : {-1, 2, 3, 4}) REFUSED(ormqr, left, (cublasOperation_t)other, 3, 2, 2, a, 3, tau, b, 3, work, n, info);
+    for (int side : {-1, 2, 3}) REFUSED(ormqr, (cublasSideMode_t)side, op, 3, 3, 2, a, 3, tau, b, 3, work, n, info);
+    syevjInfo_t how;
+    OK(cusolverDnCreateSyevjInfo(&how));
+    REFUSED(syevj, vector, lower, -1, a, 3, w, work, n, info, how);
+    REFUSED(syevj, vector, lower, 3, a, 2, w, work, n, info, how);
+    REFUSED(syevj, (cusolverEigMode_t)2, lower, 3, a, 3, w, work, n, info, how);
+    REFUSED(syevj, vector, (cublasFillMode_t)2, 3, a, 3, w, work, n, info, how);
+    OK(cusolverDnDestroySyevjInfo(how));
+    IS(cusolverDnDgetrs(h, (cublasOperation_t)3, 3, 1, a, 3, pivots, b, 3, info), CUSOLVER_STATUS_INVALID_VALUE);
+    IS(cusolverDnDgetrs(h, (cublasOperation_t)-1, 3, 1, a, 3, pivots, b, 3, info), CUSOLVER_STATUS_INVALID_VALUE);
+}
 int main() {
     IS(CUSOLVER_STATUS_NOT_INITIALIZED + 10 * CUSOLVER_STATUS_ALLOC_FAILED + 100 * CUSOLVER_STATUS_INVALID_VALUE + 1000 * CUSOLVER_STATUS_ARCH_MISMATCH, 4321);
     IS(CUSOLVER_STATUS_MAPPING_ERROR + 10 * CUSOLVER_STATUS_EXECUTION_FAILED + 100 * CUSOLVER_STATUS_INTERNAL_ERROR + 1000 * CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED, 8765);
@@ -302,6 +390,7 @@ int main() {
     eigenvalues<float>();
     eigenvalues<double>();
     wrong_sizes();
+    wrong_arguments();
     OK(cusolverDnDestroy(h));
     printf("done\n");
 }
