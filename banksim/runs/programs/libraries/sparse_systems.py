@@ -1,8 +1,10 @@
 """What cuSPARSE (cuda/libraries/cusparse_systems.c) makes of sparse matrices: products of two, products of dense ones
-at the places of one, the solutions of triangular systems, and incomplete factors. All is computed as doubles and
-rounded once."""
+at the places of one, the solutions of systems of triangles or three diagonals, and incomplete factors. All is computed
+as doubles and rounded once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -134,6 +136,83 @@ def factor(memory: Memory, on_device: int, *words: int) -> bytes:
     return first.to_bytes(8, "little", signed=True)
 
 
+def symmetric_factor(memory: Memory, on_device: int, *words: int) -> bytes:
+    """l · lᴴ = a at the places of a's lower triangle, in its memory; and the first row whose pivot is missing or not
+    above 0. One H200's cuSPARSE goes on behind it: by 1 for one that is missing, by the root of its magnitude for one
+    below 0; and it makes NaN of what it divides by an infinite one."""
+    a = Sparse(memory, *words)
+    rows, columns = a.places()
+    if ((np.diff(columns) <= 0) & (np.diff(rows) == 0)).any():
+        raise UnsupportedError(f"{memory.what}: a row whose columns do not rise")
+    data, places = wide(a.data), columns.tolist()
+    begins = (a.begins - a.base).tolist()
+    lower: list[dict[int, complex]] = []
+    first = -1
+    for row in range(a.rows):
+        own: dict[int, complex] = {}
+        for at in range(begins[row], begins[row + 1]):
+            column = places[at]
+            if column > row:
+                break
+            above = lower[column] if column < row else own
+            own[column] = data[at] - sum(value * np.conj(above[k]) for k, value in own.items() if k in above)
+            if column < row:
+                pivot = above.get(column, 1)
+                own[column] = own[column] / pivot if np.isfinite(pivot) else np.nan
+            else:
+                first = row + a.base if first < 0 and not own[row].real > 0 else first
+                own[row] = np.sqrt(abs(own[row].real))
+            data[at] = own[column]
+        first = row + a.base if first < 0 and row not in own else first
+        lower.append(own)
+    a.data[:] = data
+    return first.to_bytes(8, "little", signed=True)
+
+
+# ---- systems of three diagonals
+def three_diagonals(pivots: bool, memory: Memory, on_device: int, kind: int, *words: int) -> bytes:
+    """x of a · x = b in place of b, for `count` matrices a and `n` columns b each."""
+    m, n, count, stride, *diagonals, right, leading = words
+    dtype = STORED[kind]
+    step = stride * np.dtype(dtype).itemsize
+    for one in range(count):
+        lower, middle, upper = (wide(memory.array(at + one * step, m, dtype)) for at in diagonals)
+        if not pivots and (abs(middle) < np.append(0, abs(lower[1:])) + np.append(abs(upper[:-1]), 0)).any():
+            raise UnsupportedError(f"{memory.what}: without pivots, of a matrix whose diagonal is less than the others")
+        to = memory.matrix(right + one * step, m, n, leading, dtype)
+        rows = [*wide(to)] if n > 1 else wide(to)[:, 0].tolist() if n else [0.0] * m
+        solved = solved_diagonals(memory.what, [lower.tolist(), middle.tolist(), upper.tolist()], rows)
+        to[:] = np.array(solved).reshape(m, -1)
+    return b""
+
+
+def solved_diagonals(what: str, diagonals: Sequence[list[complex]], right: list[Any]) -> list[Any]:
+    """The rows of x, from those of b: by Gauss' elimination, which exchanges neighbouring rows where that gives the
+    larger pivot."""
+    lower, middle, upper = diagonals
+    beyond: list[complex] = [0.0] * len(middle)
+    for row in range(len(middle) - 1):
+        below = row + 1
+        if abs(lower[below]) > abs(middle[row]):
+            middle[row], lower[below] = lower[below], middle[row]
+            upper[row], middle[below] = middle[below], upper[row]
+            beyond[row], upper[below] = upper[below], 0.0
+            right[row], right[below] = right[below], right[row]
+        if middle[row] == 0:
+            break
+        factor = lower[below] / middle[row]
+        middle[below] -= factor * upper[row]
+        upper[below] -= factor * beyond[row]
+        right[below] = right[below] - factor * right[row]
+    if 0 in middle:
+        raise UnsupportedError(f"{what}: what it makes of a singular matrix is not known")
+    upper[-1] = beyond[-2] = 0.0
+    for row in reversed(range(len(middle))):
+        later = [*right[row + 1 : row + 3], 0.0, 0.0]
+        right[row] = (right[row] - upper[row] * later[0] - beyond[row] * later[1]) / middle[row]
+    return right
+
+
 COMPUTE: dict[str, Callable[..., bytes]] = {
     "SpGEMM_workEstimation": count_product,
     "SpGEMM_copy": copy_product,
@@ -142,4 +221,7 @@ COMPUTE: dict[str, Callable[..., bytes]] = {
     "SpSM": solve,
     "csrilu02_analysis": first_without_diagonal,
     "csrilu02": factor,
+    "csric02": symmetric_factor,
+    "gtsv2": partial(three_diagonals, True),
+    "gtsv2_nopivot": partial(three_diagonals, False),
 }

@@ -213,6 +213,45 @@ def test_a_triangle_with_a_zero_on_its_diagonal_and_places_outside_of_a_vector_a
         call("Gather", 0, 0, 0, 0, 0, *vector, at[3], buffers=buffers, library=b"cuSPARSE")
 
 
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize(("kind", "dtype"), [(0, np.float32), (1, np.float64), (4, np.complex64), (5, np.complex128)])
+def test_systems_of_three_diagonals_are_solved(kind: int, dtype: type[np.generic], columns: int) -> None:
+    """Those whose rows have to be exchanged too; of two batched ones, 15 values apart, the diagonals dominate."""
+    random = np.random.default_rng(columns)
+    at = [PROGRAM.address_of(n) for n in range(4)]
+
+    def numbers(*shape: int) -> np.ndarray:
+        found = random.standard_normal(shape) + 1j * random.standard_normal(shape)
+        return found.astype(dtype) if kind > 3 else found.real.astype(dtype)
+
+    def agrees(name: str, count: int, columns: int, dominant: float) -> None:
+        lower, middle, upper = (numbers(count, 15) for _ in range(3))
+        middle += dtype(dominant)
+        right = numbers(count, columns, 15)
+        full = [np.diag(middle[k, :12]) + np.diag(lower[k, 1:12], -1) + np.diag(upper[k, :11], 1) for k in range(count)]
+        wanted = [np.linalg.solve(full[k], right[k, :, :12].T).T for k in range(count)]
+        buffers, before = [lower, middle, upper, right], right.copy()
+        call(name, 0, kind, 12, columns, count, 15, *at, 15, buffers=buffers, library=b"cuSPARSE")
+        assert right[:, :, :12] == pytest.approx(np.array(wanted), rel=0.1, abs=1e-3 if kind % 4 == 0 else 1e-9)
+        assert (right[:, :, 12:] == before[:, :, 12:]).all()
+
+    for _ in range(5):
+        agrees("gtsv2", 1, columns, 0)
+        agrees("gtsv2_nopivot", 1, columns, 20)
+        agrees("gtsv2_nopivot", 2, 1, 20)
+
+
+def test_what_cusparse_makes_of_some_systems_and_rows_is_not_known() -> None:
+    at = [PROGRAM.address_of(n) for n in range(4)]
+    diagonals = [np.ones(3), np.zeros(3), np.ones(3), np.ones(3)]
+    for name, said in (("gtsv2", "a singular matrix"), ("gtsv2_nopivot", "whose diagonal is less than the others")):
+        with pytest.raises(UnsupportedError, match=said):
+            call(name, 0, 1, 3, 1, 1, 0, *at, 3, buffers=[one.copy() for one in diagonals], library=b"cuSPARSE")
+    buffers = [np.array(one, np.int32) for one in ([0, 2, 4], [1, 0, 0, 1])] + [np.ones(4)]
+    with pytest.raises(UnsupportedError, match="a row whose columns do not rise"):
+        call("csric02", 0, 1, 2, 2, 4, *at[:3], 2, 2, 0, 1, buffers=buffers, library=b"cuSPARSE")
+
+
 def test_what_cusolver_cannot_compute_is_refused() -> None:
     """NumPy's own errors are no answer: a matrix of NaN, and rows that are none."""
     at = [PROGRAM.address_of(n) for n in range(3)]
@@ -312,7 +351,7 @@ def test_a_function_that_a_program_made_elsewhere_needs_is_named(tmp_path: Path,
     assert said == [f"banksim: {made}: not provided by banksim's stand-ins: cusolverDnSgels (libcusolver.so.12)"]
 
 
-@pytest.mark.parametrize("program", ["lt_products", "solver", "sparse", "sparse_calls"])
+@pytest.mark.parametrize("program", ["lt_products", "solver", "sparse", "sparse_calls", "sparse_factors"])
 def test_a_library_answers_as_an_h200s_did(program: str, tmp_path: Path, capfd: Said) -> None:
     """Sums of floats are small whole numbers: each is exact."""
     status, _ = reported(tmp_path, PROGRAMS / "cuda" / f"{program}.cpp")

@@ -169,57 +169,119 @@ static cusparseStatus_t solve(cusparseHandle_t h, const char *name, cusparseOper
 SYSTEMS(SpSV, BARE(ONE_SIDE), op, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, a, COLUMN(x), COLUMN(y))
 SYSTEMS(SpSM, BARE(SIDES), op, opb, alpha, a, b, c)
 
-/* ---- incomplete factors with no values where the matrix has none */
+/* ---- incomplete factors with no values where the matrix has none: l · u, and l · lᴴ */
 struct csrilu02Info {
-    int first; /* the first pivot that is 0, from 0 on; less than 0 where there is none */
+    int first; /* the first pivot that is 0 (of l · lᴴ: or less), from 0 on; less than 0 where there is none */
 };
-cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t *made) {
-    NEED(made);
-    *made = banksim_zeroed(sizeof **made);
-    (*made)->first = -1;
-    OK;
-}
-cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t given) {
-    free(given);
-    OK;
+struct csric02Info {
+    int first;
+    bool analysed;
+};
+static cusparseStatus_t pivot_told(cusparseHandle_t h, int first, int *position) {
+    NEED(h && position);
+    *position = first;
+    return first < 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ZERO_PIVOT;
 }
 cusparseStatus_t cusparseXcsrilu02_zeroPivot(cusparseHandle_t h, csrilu02Info_t info, int *position) {
-    NEED(h && info && position);
-    *position = info->first;
-    return info->first < 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ZERO_PIVOT;
+    NEED(info);
+    return pivot_told(h, info->first, position);
 }
+cusparseStatus_t cusparseXcsric02_zeroPivot(cusparseHandle_t h, csric02Info_t info, int *position) {
+    NEED(info && info->analysed);
+    return pivot_told(h, info->first, position);
+}
+#define ANY_MATRIX(H, D, M, NNZ, INFO) NEED(H && D && INFO && M >= 0 && NNZ >= 0)
+/* As one H200's cuSPARSE answered for l · lᴴ; it was not asked for l · u. */
+#define GENERAL_MATRIX(H, D, M, NNZ, INFO)   \
+    NEED(H && D && INFO && M > 0 && NNZ >= 0); \
+    if (D->type != CUSPARSE_MATRIX_TYPE_GENERAL) return CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED
 static cusparseStatus_t factored(cusparseHandle_t h, const char *name, cudaDataType type, int m, int nnz,
                                  const cusparseMatDescr_t d, const void *values, const int *offsets, const int *columns,
-                                 csrilu02Info_t info) {
-    NEED(h && d && info && m >= 0 && nnz >= 0);
+                                 int *place) {
     const struct cusparseSpMatDescr a = {CUSPARSE_FORMAT_CSR, m, m, nnz, (void *)offsets, (void *)columns, (void *)values,
                                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, d->base, type};
     const struct cusparseSpMatDescr *of = &a;
     int64_t first = -1;
     const uint64_t words[] = {h->mode, OF_SPARSE(of)};
     CUresult failed = banksim_compute(h->stream, "cuSPARSE", name, words, sizeof words / sizeof *words, &first, sizeof first);
-    info->first = first;
+    *place = first;
     return status_of(failed);
 }
-#define FACTORS(X, T, TYPE)                                                                                             \
-    cusparseStatus_t cusparse##X##csrilu02_bufferSize(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d,    \
-                                                      T *values, const int *offsets, const int *columns,                \
-                                                      csrilu02Info_t info, int *size) {                                 \
-        NEED(h && d && info && size);                                                                                   \
+#define KIND_OF_FACTORS(KIND, Kind)                                               \
+    cusparseStatus_t cusparseCreate##Kind##Info(KIND##Info_t *made) {             \
+        NEED(made);                                                               \
+        *made = banksim_zeroed(sizeof **made);                                    \
+        (*made)->first = -1;                                                      \
+        OK;                                                                       \
+    }                                                                             \
+    cusparseStatus_t cusparseDestroy##Kind##Info(KIND##Info_t given) {            \
+        free(given);                                                              \
+        OK;                                                                       \
+    }
+KIND_OF_FACTORS(csrilu02, Csrilu02)
+KIND_OF_FACTORS(csric02, Csric02)
+#define FACTORS(X, T, TYPE, KIND, CHECK, ANALYSED)                                                                      \
+    cusparseStatus_t cusparse##X##KIND##_bufferSize(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d,      \
+                                                    T *values, const int *offsets, const int *columns,                  \
+                                                    KIND##Info_t info, int *size) {                                     \
+        CHECK(h, d, m, nnz, info);                                                                                      \
+        NEED(size);                                                                                                     \
         *size = BUFFER;                                                                                                 \
         OK;                                                                                                             \
     }                                                                                                                   \
-    cusparseStatus_t cusparse##X##csrilu02_analysis(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d,      \
-                                                    const T *values, const int *offsets, const int *columns,            \
-                                                    csrilu02Info_t info, cusparseSolvePolicy_t policy, void *buffer) {  \
-        return factored(h, "csrilu02_analysis", TYPE, m, nnz, d, values, offsets, columns, info);                       \
+    cusparseStatus_t cusparse##X##KIND##_analysis(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d,        \
+                                                  const T *values, const int *offsets, const int *columns,              \
+                                                  KIND##Info_t info, cusparseSolvePolicy_t policy, void *buffer) {      \
+        CHECK(h, d, m, nnz, info);                                                                                      \
+        ANALYSED;                                                                                                       \
+        return factored(h, "csrilu02_analysis", TYPE, m, nnz, d, values, offsets, columns, &info->first);               \
     }                                                                                                                   \
-    cusparseStatus_t cusparse##X##csrilu02(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d, T *values,    \
-                                           const int *offsets, const int *columns, csrilu02Info_t info,                 \
-                                           cusparseSolvePolicy_t policy, void *buffer) {                                \
-        return factored(h, "csrilu02", TYPE, m, nnz, d, values, offsets, columns, info);                                \
+    cusparseStatus_t cusparse##X##KIND(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t d, T *values,        \
+                                       const int *offsets, const int *columns, KIND##Info_t info,                       \
+                                       cusparseSolvePolicy_t policy, void *buffer) {                                    \
+        CHECK(h, d, m, nnz, info);                                                                                      \
+        return factored(h, #KIND, TYPE, m, nnz, d, values, offsets, columns, &info->first);                             \
     }
-FACTORS(S, float, CUDA_R_32F)
-FACTORS(D, double, CUDA_R_64F)
-FACTORS(C, cuComplex, CUDA_C_32F)
-FACTORS(Z, cuDoubleComplex, CUDA_C_64F)
+
+/* ---- systems of three diagonals */
+static cusparseStatus_t three(cusparseHandle_t h, const char *name, cudaDataType type, int m, int n, int count,
+                              int64_t stride, const void *lower, const void *middle, const void *upper, void *right,
+                              int ld) {
+    COMPUTE(name, NULL, 0, type, m, n, count, stride, WORD(lower), WORD(middle), WORD(upper), WORD(right), ld);
+}
+#define DIAGONALS(X, T, TYPE, NAME)                                                                                     \
+    cusparseStatus_t cusparse##X##NAME##_bufferSizeExt(cusparseHandle_t h, int m, int n, const T *lower,                 \
+                                                       const T *middle, const T *upper, const T *right, int ld,         \
+                                                       size_t *size) {                                                  \
+        NEED(h && size);                                                                                                \
+        *size = BUFFER;                                                                                                 \
+        OK;                                                                                                             \
+    }                                                                                                                   \
+    cusparseStatus_t cusparse##X##NAME(cusparseHandle_t h, int m, int n, const T *lower, const T *middle,                \
+                                       const T *upper, T *right, int ld, void *buffer) {                                \
+        NEED(h && m >= 3 && n >= 0 && ld >= m);                                                                         \
+        return three(h, #NAME, TYPE, m, n, 1, 0, lower, middle, upper, right, ld);                                      \
+    }
+#define BATCHED_DIAGONALS(X, T, TYPE)                                                                                   \
+    cusparseStatus_t cusparse##X##gtsv2StridedBatch_bufferSizeExt(cusparseHandle_t h, int m, const T *lower,             \
+                                                                  const T *middle, const T *upper, const T *right,      \
+                                                                  int count, int stride, size_t *size) {                \
+        NEED(h && size && m >= 3 && count > 0 && stride >= m);                                                          \
+        *size = BUFFER;                                                                                                 \
+        OK;                                                                                                             \
+    }                                                                                                                   \
+    cusparseStatus_t cusparse##X##gtsv2StridedBatch(cusparseHandle_t h, int m, const T *lower, const T *middle,          \
+                                                    const T *upper, T *right, int count, int stride, void *buffer) {    \
+        NEED(h && m >= 3 && count > 0 && stride >= m);                                                                  \
+        return three(h, "gtsv2_nopivot", TYPE, m, 1, count, stride, lower, middle, upper, right, m);                    \
+    }
+#define OF_TYPE(X, T, TYPE)                                                        \
+    FACTORS(X, T, TYPE, csrilu02, ANY_MATRIX, )                                    \
+    FACTORS(X, T, TYPE, csric02, GENERAL_MATRIX, info->analysed = true)            \
+    DIAGONALS(X, T, TYPE, gtsv2)                                                   \
+    DIAGONALS(X, T, TYPE, gtsv2_nopivot)                                           \
+    BATCHED_DIAGONALS(X, T, TYPE)
+OF_TYPE(S, float, CUDA_R_32F)
+OF_TYPE(D, double, CUDA_R_64F)
+OF_TYPE(C, cuComplex, CUDA_C_32F)
+OF_TYPE(Z, cuDoubleComplex, CUDA_C_64F)
