@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture, architecture
     from banksim.banks.conflicts import Conflicts
-    from banksim.banks.replay import explain, ideal, nsight_ideal, replay, transactions
+    from banksim.banks.pieces import replay
+    from banksim.banks.replay import explain, ideal, nsight_ideal, transactions
     from banksim.errors import BanksimError
     from banksim.layouts import Layout, layout, layout_pattern
     from banksim.machine.host_memory import absent
@@ -49,7 +50,7 @@ _MODULE_OF = {
     "Trace": "requests.trace", "architecture": "architectures.bank_rules", "absent": "machine.host_memory",
     "block_cycles": "timing.block_cycles", "errors": "", "explain": "banks.replay", "ideal": "banks.replay",
     "layout": "layouts", "layout_pattern": "layouts", "load": "kernels.load", "nsight_ideal": "banks.replay",
-    "pattern": "patterns", "replay": "banks.replay", "run": "runs.run", "tensor_map": "machine.tensor_maps",
+    "pattern": "patterns", "replay": "banks.pieces", "run": "runs.run", "tensor_map": "machine.tensor_maps",
     "transactions": "banks.replay",
 }  # fmt: skip
 

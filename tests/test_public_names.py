@@ -25,7 +25,7 @@ PROMISED = {
 """Names that programs of others may use; all else may move."""
 EXAMPLES = {
     "transactions": "banks.replay", "ideal": "banks.replay", "nsight_ideal": "banks.replay", "explain": "banks.replay",
-    "replay": "banks.replay", "pattern": "patterns", "layout": "layouts.build", "layout_pattern": "layouts.build",
+    "replay": "banks.pieces", "pattern": "patterns", "layout": "layouts.build", "layout_pattern": "layouts.build",
     "Layout": "layouts.algebra", "Struct": "machine.structs", "Trace.from_arrays": "requests.trace",
     "load": "kernels.load", "run": "runs.run", "absent": "machine.host_memory", "block_cycles": "timing.block_cycles",
     "tensor_map": "machine.tensor_maps",

@@ -1,4 +1,4 @@
-"""Judging a trace piece by piece: what each costs, and a sum of that in whatever order they come."""
+"""Conflicts of a trace, also piece by piece: what each costs, and a sum of that in whatever order they come."""
 
 import sys
 from collections import deque
@@ -6,17 +6,40 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from banksim.architectures.bank_rules import Architecture
+from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.banks.conflicts import Conflicts, SiteConflicts, merge_sites
-from banksim.banks.replay import replay, site_conflicts
+from banksim.banks.replay import judged, site_conflicts
+from banksim.errors import InputError
 from banksim.requests.copies import of_known_cost
 from banksim.requests.kinds import SMALL
 from banksim.requests.trace import Chunk, Piece, Trace, concatenated
+from banksim.storage.source import Source
 
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
 OnJudged = Callable[[int], None]
 """Is told how many more requests have been judged."""
+
+
+def replay(trace: Trace | Source, arch: str | Architecture = "sm_90") -> Conflicts:
+    """What the requests of `trace` cost on `arch`, by site, op and width, in this order.
+
+    A request with no active lane is no request. Where `arch` has no such access, or nobody knows its count,
+    the site is there with its requests and status "unknown". A file that `banksim.storage.open_trace` has opened
+    may be of any length: memory holds only some of it.
+
+    >>> row, column = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
+    >>> trace = Trace.from_arrays("ld", 4, 0xFFFFFFFF, [row, column])
+    >>> found = replay(trace, "sm_90")
+    >>> found.requests, found.transactions, found.ideal
+    (2, 33, 2)
+    """
+    rule = architecture(arch)
+    if isinstance(trace, Trace):
+        return judged(trace, rule)
+    if not isinstance(trace, Source):
+        raise InputError(f"replay: {type(trace).__name__} is no trace: give a Trace, or what open_trace gives")
+    return judge_pieces(trace.pieces, [rule])[0]
 
 
 @dataclass(frozen=True)
@@ -50,10 +73,10 @@ def judge(trace: Trace, first: int, rules: Sequence[Architecture]) -> Partial:
     # twice as fast), and where counts are ranges, for which there is no vector code (up to 40 times).
     several = len(rules) > 1 or rules[0].is_range
     rows, times = (several and alike(trace, max(rule.period for rule in rules))) or (None, None)
-    judged = trace if rows is None else trace.rows(rows)
+    different = trace if rows is None else trace.rows(rows)
     sites: dict[Key, tuple[SiteConflicts, ...]] = {}
     for rule in rules:
-        for key, figures in tally(judged, rule, 1, times).items():
+        for key, figures in tally(different, rule, 1, times).items():
             found = figures if rows is None else figures._replace(worst=int(rows[figures.worst]))
             sites[key] = (*sites.get(key, ()), site_conflicts(trace, rule, *key, found, first))
     return Partial(sites)
@@ -81,7 +104,7 @@ def judge_pieces(
     chunks, more = _first(rest)
     if more is None and "banksim.banks.compiled.arrays" not in sys.modules:
         whole = concatenated([trace for _, trace in chunks])
-        return tuple(replay(whole, rule) for rule in rules)
+        return tuple(judged(whole, rule) for rule in rules)
     from banksim.system.processes import cores
 
     found = Partial()

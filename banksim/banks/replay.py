@@ -1,4 +1,4 @@
-"""The rule over many requests: counts for arrays of addresses, conflicts of whole traces.
+"""The rule over many requests: counts for arrays of addresses, conflicts of a trace.
 
 Few requests are judged by rule.py itself, many by its compiled twin: to load numba takes longer than to
 judge some thousand requests in plain Python.
@@ -118,19 +118,8 @@ def explain(
     return banks.explain(addresses[0].tolist(), OPS[codes[0]], int(widths[0]), int(masks[0]), architecture(arch))
 
 
-def replay(trace: Trace, arch: str | Architecture = "sm_90") -> Conflicts:
-    """What the requests of `trace` cost on `arch`, by site, op and width, in this order.
-
-    A request with no active lane is no request. Where `arch` has no such access, or nobody knows its count,
-    the site is there with its requests and status "unknown".
-
-    >>> row, column = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
-    >>> trace = Trace.from_arrays("ld", 4, FULL_MASK, [row, column])
-    >>> found = replay(trace, "sm_90")
-    >>> found.requests, found.transactions, found.ideal
-    (2, 33, 2)
-    """
-    rule = architecture(arch)
+def judged(trace: Trace, rule: Architecture) -> Conflicts:
+    """What the requests of `trace` cost, by site, op and width, in this order: `banksim.replay` of it."""
     trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
     if _is_small(len(trace)):
         found = _tally(trace, rule)

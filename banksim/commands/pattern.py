@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.banks.replay import replay
+from banksim.banks.pieces import replay
 from banksim.commands.shared import report_options
 from banksim.commands.shared.layout_options import copies, has_layout, layout_options, shared
 from banksim.commands.shared.output_options import OutputStream

@@ -59,7 +59,7 @@ def run(
     request (of the first architecture), in chunks (`Trace`) of up to 65,536, blocks in no fixed order. `check` names
     what else to look for, "races" and "uninitialized" (banksim.machine.races.findings.CHECKS): `Run.findings`.
 
-    `arch` names what to compile for and to judge by: of each of sm_75 … sm_121 the code is executed (a cubin's own
+    `arch` names what to compile for and to judge by: from sm_75 on the code of each is executed (a cubin's own
     code alone), and the arrays then hold the results of the first. Every other architecture's rule is judged on the
     code of the first, or of sm_90. None: a loaded kernel's own architecture, else sm_90.
 
@@ -190,7 +190,7 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True,
 
 def on_numpy(launch: Launch, rules: Rules, options: Options) -> Run:
     """The same on the reference machine, whose requests are judged afterwards, as a trace."""
-    from banksim.banks.replay import replay
+    from banksim.banks.pieces import replay
     from banksim.machine.reference import run as reference
 
     began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from banksim.banks.replay import replay
+from banksim.banks.pieces import replay
 from banksim.requests.kinds import SMALL
 from banksim.requests.trace import Trace
 

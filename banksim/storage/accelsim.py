@@ -50,9 +50,7 @@ class Kernel:
 
 def source(path: str) -> Source:
     """The requests to shared memory of all kernels of a kernelslist.g, or of one .traceg."""
-    found = Source(path, ())
-    found.pieces = stream(chunks(path, found.notes))
-    return found
+    return Source(path, lambda notes: stream(chunks(path, notes)))
 
 
 def chunks(path: str, notes: list[str]) -> Iterator[Trace]:

@@ -43,7 +43,7 @@ class Writer:
 
 def source(path: str) -> Source:
     """The trace in a stream (`-`: standard input)."""
-    return Source(path, stream(chunks(path)))
+    return Source(path, lambda notes: stream(chunks(path)))
 
 
 def chunks(path: str) -> Iterator[Trace]:

@@ -19,7 +19,7 @@ OTHERS = ("op", "width", "mask", "site", "block", "warp")
 
 def source(path: str) -> Source:
     """The trace in a CSV file, which may be compressed (`-`: standard input)."""
-    return Source(path, stream(chunks(path)))
+    return Source(path, lambda notes: stream(chunks(path)))
 
 
 def chunks(path: str) -> Iterator[Trace]:

@@ -29,7 +29,7 @@ FAILURES = (
 
 def source(path: str) -> Source:
     """The trace in an .npz file."""
-    return Source(path, stream(chunks(path)))
+    return Source(path, lambda notes: stream(chunks(path)))
 
 
 def chunks(path: str) -> Iterator[Trace]:

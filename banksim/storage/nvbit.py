@@ -35,9 +35,7 @@ OF_LINE = re.compile(r"(?:MEMTRACE: )?CTX (?:0x)?[0-9a-fA-F]+ - (?:grid_launch_i
 
 def source(path: str) -> Source:
     """The requests to shared memory in the output of mem_trace, which may be compressed (`-`: standard input)."""
-    found = Source(path, ())
-    found.pieces = stream(chunks(path, found.notes))
-    return found
+    return Source(path, lambda notes: stream(chunks(path, notes)))
 
 
 def chunks(path: str, notes: list[str]) -> Iterator[Trace]:

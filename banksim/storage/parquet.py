@@ -114,7 +114,7 @@ def source(path: str) -> Source:
     described = describe(path)
     firsts = [0, *accumulate(described.rows)]
     pieces = [described.piece(group, first) for group, first in enumerate(firsts[:-1])]
-    return Source(path, pieces, firsts[-1])
+    return Source(path, lambda notes: pieces, firsts[-1])
 
 
 @dataclass(frozen=True)

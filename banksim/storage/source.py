@@ -19,14 +19,25 @@ ROWS = 1 << 16
 class Source:
     """A trace in a file. Iterating gives its chunks, whose `sites` are all that were met so far.
 
-    `pieces` are read and judged at the same time where the format permits it. `notes`, complete after the last
-    piece, say what was left out and what the format cannot tell. `requests`: how many there are, if known.
+    `read` takes the list of notes and gives the pieces, of which several are read and judged at the same time where the
+    format permits it. `notes`, complete after the last piece, say what was left out and what the format cannot tell.
+    `requests`: how many there are, if known.
     """
 
     path: str
-    pieces: Iterable[Piece]
+    read: Callable[[list[str]], Iterable[Piece]]
     requests: int | None = None
     notes: list[str] = field(default_factory=list)
+    begun: bool = field(default=False, init=False)
+
+    @property
+    def pieces(self) -> Iterable[Piece]:
+        """The pieces, from the file's beginning each time. `InputError` for standard input that has been read."""
+        if self.path == "-" and self.begun:
+            raise InputError("-: standard input can be read once")
+        self.begun = True
+        self.notes.clear()
+        return self.read(self.notes)
 
     def __iter__(self) -> Iterator[Trace]:
         for piece in self.pieces:

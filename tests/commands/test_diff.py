@@ -10,7 +10,7 @@ from rich.text import Text
 
 from banksim.__main__ import main
 from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, from_json
-from banksim.banks.replay import replay
+from banksim.banks.pieces import replay
 from banksim.errors import InputError
 from banksim.report.text.comparison import report
 from banksim.requests.counts import Range

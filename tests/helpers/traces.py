@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import WIDTHS_OF
 from banksim.banks.conflicts import Conflicts
-from banksim.banks.replay import replay
+from banksim.banks.pieces import replay
 from banksim.errors import BanksimError
 from banksim.requests.kinds import FULL_MASK, LANES, OPS
 from banksim.requests.trace import Site, Trace

@@ -6,6 +6,7 @@ import lzma
 import zipfile
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import banksim
 from banksim.__main__ import main
-from banksim.banks.replay import replay
+from banksim.banks.pieces import replay
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK
-from banksim.requests.trace import Trace
-from banksim.storage import npz, source
+from banksim.requests.trace import Trace, concatenated
+from banksim.storage import FORMATS, WRITTEN, npz, open_trace, source, write_trace
 from banksim.storage.accelsim import decompressed
 from helpers.places import written_to
 from helpers.tracers import BLOCK, LAUNCH, access, read, traceg
@@ -339,17 +341,48 @@ def good_file(folder: Path, format: str) -> Path:
         "nvbit": LAUNCH.format(id=0, x=1, y=1) + access("LDS", COLUMN) * 9,
         "accelsim": traceg(*MODES.values()),
     }
-    return written_to(folder / f"good.{format}", texts[format])
+    ending = "traceg" if format == "accelsim" else format
+    return written_to(folder / f"good.{ending}", texts[format])
 
 
-@pytest.mark.parametrize("format", ["csv", "npz", "nvbit", "accelsim"])
+@pytest.mark.parametrize("format", sorted({*FORMATS} - {*WRITTEN.values()}))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path: Path, format: str, data: st.DataObject) -> None:
-    content = good_file(tmp_path, format).read_bytes()
-    bad = tmp_path / ("bad.traceg" if format == "accelsim" else f"bad.{format}")
+    good = good_file(tmp_path, format)
+    content, bad = good.read_bytes(), good.with_stem("bad")
     bad.write_bytes(damaged(content, data.draw(damages(len(content)))))
     assert "\n" not in (complaint(lambda: replay(read(bad, format)[0])) or "")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_is_judged_as_its_requests_are_and_again(tmp_path: Path, format: str) -> None:
+    if format in WRITTEN.values():
+        with write_trace(path := tmp_path / f"t.{format}") as writer:
+            writer.write(random_trace(9, 40))
+    else:
+        path = good_file(tmp_path, format)
+    opened = open_trace(path, format)
+    whole, notes = concatenated(list(opened)), list(opened.notes)
+    assert len(whole) > 0
+    for arch in ("sm_90", "kepler-4"):
+        assert banksim.replay(opened, arch) == banksim.replay(whole, arch)
+        assert opened.notes == notes
+
+
+def test_standard_input_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = csv_of(random_trace(9, 40)).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    opened = open_trace("-", "csv")
+    assert banksim.replay(opened).requests > 0
+    with pytest.raises(InputError, match="standard input can be read once"):
+        banksim.replay(opened)
+
+
+@pytest.mark.parametrize("trace", ["t.csv", None, [random_trace(9, 4)]], ids=["name", "nothing", "list"])
+def test_what_is_neither_requests_nor_a_file_is_refused(trace: Any) -> None:
+    with pytest.raises(InputError, match="is no trace: give a Trace, or what open_trace gives"):
+        banksim.replay(trace)
 
 
 def test_notes_are_in_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from banksim.__main__ import main
 from banksim.architectures.bank_rules import architecture
-from banksim.banks.pieces import judge_pieces
-from banksim.banks.replay import replay
+from banksim.banks.pieces import judge_pieces, replay
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK, OPS
 from banksim.requests.trace import Trace, concatenated
+from banksim.storage import FORMATS as READ
 from banksim.storage import checksums, open_trace, parquet, parquet_pages, schema, write_trace
 from helpers.commands import err_of, out_of, refused
 from helpers.fixtures import Patch, Said
@@ -338,7 +338,7 @@ def test_a_file_that_claims_too_much_is_refused(tmp_path: Path, monkeypatch: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"PAR1", b"PAR1\0\0\0\0PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1", b"hello\n" * 99]
 )
-@pytest.mark.parametrize("format", ["parquet", "arrow", "npz", "csv", "nvbit", "accelsim"])
+@pytest.mark.parametrize("format", READ)
 def test_what_is_no_trace_is_refused(tmp_path: Path, capsys: Said, format: str, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)

@@ -18,8 +18,7 @@ from banksim.architectures.bank_rules import Architecture, architecture, presets
 from banksim.banks import pieces as partial
 from banksim.banks.compiled.repeated_requests import alike
 from banksim.banks.conflicts import Conflicts, merge, repeated, worse
-from banksim.banks.pieces import Partial, judge, judge_pieces
-from banksim.banks.replay import replay
+from banksim.banks.pieces import Partial, judge, judge_pieces, replay
 from banksim.errors import InputError
 from banksim.requests.counts import Range
 from banksim.requests.kinds import FULL_MASK
