@@ -1,6 +1,6 @@
 """Execute a kernel's machine code, with no GPU, and count its bank conflicts by source line.
 
-Of several architectures each of sm_75 to sm_121 runs the code that is compiled for it; the rules of others, and all
+Of several architectures each from sm_75 on runs the code that is compiled for it; the rules of others, and all
 those of a cubin, are judged on the code of the first. Without --arch: sm_90, or a cubin's own.
 """
 

@@ -3,7 +3,7 @@
 PROGRAM is a Python file or a notebook that uses numba.cuda, CUDA C++ (.cu files, which are compiled first), or anything
 that can be executed and that links to the CUDA runtime as a shared library, with all that it starts. The program's
 standard output stays its own, and so does its exit status unless it is 0. The report follows on standard error, or goes
-to --output. Kernels are compiled for the first of --arch that is among sm_75 to sm_121.
+to --output. Kernels are compiled for the first of --arch whose code can be executed: sm_75 and later.
 """
 
 from __future__ import annotations

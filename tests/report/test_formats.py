@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import pytest
 
 from banksim.__main__ import main
 from banksim.banks.limits import Findings
+from banksim.commands.check import FORMATS
+from banksim.commands.shared import report_options
+from banksim.report import github as github_module
 from banksim.report.github import github
 from helpers.fixtures import Patch, Said
 from helpers.places import SARIF_SCHEMA
@@ -140,6 +145,14 @@ def test_sarif_holds_all_of_the_json(command: list[str], folder: Path, monkeypat
     log = json.loads(printed(command, ["--format", "sarif"], folder, monkeypatch, capsys))
     jsonschema.validate(log, SARIF)
     assert log["runs"][0]["properties"]["report"] == plain
+
+
+@pytest.mark.parametrize("form", sorted({*FORMATS} - {"text"}))
+def test_a_form_is_made_of_one_report_and_of_a_project_s(form: str) -> None:
+    module = import_module(f"banksim.report.{form}")
+    assert [*signature(module.project).parameters] == [*signature(github_module.project).parameters]
+    if form in report_options.FORMATS:
+        assert [*signature(getattr(module, form)).parameters] == [*signature(github).parameters]
 
 
 NOT_FOR_PEOPLE = {
