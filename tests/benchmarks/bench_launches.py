@@ -26,7 +26,7 @@ from helpers.places import DATA
 
 DIFFERS = 0.03
 """By how much of their time two launches must differ on the hardware, to be ranked."""
-LONGEST = 40_000_000
+LONGEST = 400_000_000
 """Warp instructions of a launch, at most."""
 
 
