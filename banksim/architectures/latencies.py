@@ -212,6 +212,8 @@ class Figures:
     def behind_dram(self, read: float, written: float) -> "Figures":
         """The same where DRAM gives such a share of the sectors that the L2 is asked for, and takes such a share
         of what goes there."""
+        if not (read or written):
+            return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
         least = {
             "load sector": read * dram.read, "load beside": read * dram.read,

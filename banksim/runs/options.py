@@ -47,6 +47,7 @@ class Options:
     timing: bool = False
     global_latency: int | None = None
     timed_blocks: int | None = None
+    cold: bool = False
     check: str | Sequence[str] = ()
     values: bool = True
 

@@ -44,6 +44,7 @@ def run(
     timing: bool = False,
     global_latency: int | None = None,
     timed_blocks: int | None = None,
+    cold: bool = False,
     check: str | Sequence[str] = (),
     values: bool = True,
 ) -> Run:
@@ -66,7 +67,8 @@ def run(
     `timing`: simulate time as well: `Run.cycles`. The first blocks of one multiprocessor, some three rounds of them (or
     `timed_blocks`), are timed, the others counted; in a timed block the kernel's clocks read the simulated
     cycles. (Where no time is simulated, every reading moves a clock on.) `global_latency`, in cycles, is assumed for
-    loads from global memory, instead of modelling the caches.
+    loads from global memory, instead of modelling the caches. `cold`: these have nothing of global memory when the
+    launch begins, as for a profiler that flushes them; else they have what launches that follow one another find.
 
     `values=False`: only counts are asked for. No array is changed, and `banksim.absent` may stand for one. A small
     launch is executed as ever, on copies of the arrays; of a large one, or with absent arrays, one block of each class
@@ -98,6 +100,7 @@ def run(
         timing=timing,
         global_latency=global_latency,
         timed_blocks=timed_blocks,
+        cold=cold,
         check=check,
         values=values,
     )
@@ -174,15 +177,15 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True,
     timed = run_timed(
         launch,
         judging,
-        Timing(options.global_latency, options.timed_blocks, more, at_most),
+        Timing(options.global_latency, options.timed_blocks, more, at_most, options.cold),
         workers=options.workers,
         max_instructions=options.max_instructions,
         progress=options.progress,
     )
     done = run_of(launch, judging, timed.parts)
     cycles = timed.cycles
-    if not done.partial:
-        compiled, first = timed.parts[0]
+    if timed.timed and not done.partial:
+        compiled, first = timed.timed
         executed = int(by_instruction(launch.kernel, compiled, first.counters)[:, 0].sum())
         cycles = replace(cycles, work=done.instructions * first.blocks / (executed * done.blocks))
     return replace(done, judged=done.judged[len(judging) - len(rules) :], cycles=cycles)

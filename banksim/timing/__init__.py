@@ -19,6 +19,7 @@ same_lines.py           … additions of several blocks to the same lines
 between_blocks.py       … and the ways to the shared memory of other blocks of a cluster
 multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop
 timed_launch.py         a launch: the first resident blocks are timed, all others only counted
+blocks_elsewhere.py     … and how, where they wait for others or take work that others take too
 spent_cycles.py         the result: cycles by instruction, source line, block and warp, and the bottleneck
 whole_grid.py           an estimate for all blocks on all multiprocessors
 block_cycles.py         the time of a trace's requests, where the code between them is not known,

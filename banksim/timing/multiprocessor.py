@@ -25,6 +25,7 @@ from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
+from banksim.timing.dram import Sizes
 from banksim.timing.global_memory import busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
@@ -38,8 +39,8 @@ class Simulated:
     warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
     and their transactions; cycles that global memory `beyond` the L1 was busy, those until what is stored and added has
     `left` behind the last block and that has been taken back, and the way `across` to other blocks; how many cycles
-    after a block the next begins (`each`); sectors `moved` from and to the L2, and bytes of the `buffers` that were
-    accessed; whether there were `additions` to global memory, beside other blocks;
+    after a block the next begins (`each`); sectors `moved` from and to the L2, and the bytes of the
+    `buffers` that were accessed; whether there were `additions` to global memory, beside other blocks;
     cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
     early. Of several multiprocessors, what the busiest was, or sums of all."""
 
@@ -55,7 +56,7 @@ class Simulated:
     each: float | None
     across: int
     moved: tuple[int, int]
-    buffers: int
+    buffers: Sizes
     additions: bool
     assumed: int
     seconds: float
@@ -308,11 +309,11 @@ class Simulation:
         return self.each[which].stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
 
 
-def accessed(workers: Sequence[Worker]) -> int:
+def accessed(workers: Sequence[Worker]) -> Sizes:
     """The bytes of the buffers that were accessed."""
-    noted = np.any([uses for worker in workers for uses in worker.uses], axis=0)
-    buffers = workers[0].launch.buffers
-    return sum(buffers[n].data.nbytes for n in np.flatnonzero(noted).tolist())
+    written, read = np.any([worker.uses for worker in workers], axis=0)
+    sizes = np.array([buffer.data.nbytes for buffer in workers[0].launch.buffers], np.int64)
+    return Sizes(*(int(sizes[noted].sum()) for noted in (read, written, read | written)))
 
 
 def summed(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from banksim.kernels.kernel import Instruction
+from banksim.timing.dram import Sizes
 
 if TYPE_CHECKING:
     from banksim.architectures.latencies import Figures
@@ -81,6 +82,7 @@ class Cycles:
     moved            sectors that the timed blocks have from the L2, and give it
     additions        whether some were made to global memory, to which other blocks may add as well
     buffers          bytes of the allocations that they access
+    cold             whether no cache was taken to have anything of global memory when the launch began
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
@@ -88,6 +90,8 @@ class Cycles:
     global_latency   what a load from global memory was assumed to take beyond one from shared memory; None: what the
                      model of the caches says
     waited_assumed   cycles that warps waited for memory whose latency is assumed
+    elsewhere        what is assumed of blocks of other multiprocessors, for which these would wait, or which take of
+                     the same work; empty: nothing
     work             warp instructions of a block of the launch by those of one that was timed, in the mean (1 where
                      nobody counted the others)
     """
@@ -99,7 +103,8 @@ class Cycles:
     left: int
     each: float | None
     moved: tuple[int, int]
-    buffers: int
+    buffers: Sizes
+    cold: bool
     additions: bool
     ideal: int
     resources: Mapping[str, int]
@@ -107,6 +112,7 @@ class Cycles:
     warp_instructions: int
     global_latency: int | None
     waited_assumed: int
+    elsewhere: str = ""
     work: float = 1.0
 
     @property
@@ -153,12 +159,15 @@ class Cycles:
         if self.spent.memory and self.global_latency is not None:
             found.append(f"global memory answers {self.global_latency:,} cycles later than shared (--global-latency)")
         elif self.spent.memory:
-            found.append("the L2 cache has all of global memory, and every SM does as this one")
+            has = "no cache has anything" if self.cold else "the L2 cache has all"
+            found.append(f"{has} of global memory{' at first' * self.cold}, and every SM does as this one")
             if self.waited_assumed:
                 constant = self.figures.figures["global_latency"].value
                 found.append(f"textures answer {constant:,} cycles later than shared memory")
         if self.additions:
             found.append("all SMs add to the lines of global memory to which two blocks do")
+        if self.elsewhere:
+            found.append(self.elsewhere)
         if self.resources["other blocks"]:
             found.append("clusters do not slow each other's ways to other blocks' shared memory")
         return tuple(found)

@@ -1,8 +1,8 @@
 """A timed launch: the first blocks of one multiprocessor are simulated cycle by cycle, all others are only
 counted."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
-from banksim.timing.dram import behind_dram, may_lack
+from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
+from banksim.timing.dram import may_lack, traffic
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
@@ -38,20 +39,24 @@ OnTimed = Callable[[int, int], None]
 class Timing:
     """How to time: cycles of global memory (None: by the model of the caches), how many blocks (None: those that are
     resident at first); whether more is wanted than their cycles: those without conflicts, and the counts of the
-    other blocks; and how many warp instructions are timed `at_most`: what is not done then is left."""
+    other blocks; how many warp instructions are timed `at_most`: what is not done then is left; and whether the
+    caches are `cold`: without anything of global memory when the launch begins."""
 
     global_latency: int | None = None
     blocks: int | None = None
     more: bool = True
     at_most: int | None = None
+    cold: bool = False
 
 
 @dataclass
 class Timed:
-    """The time of some blocks, and what each part counted: (compiled code, its counts)."""
+    """The time of some blocks, and what each part of the launch counted: (compiled code, its counts); what those that
+    are timed did, unless this is their share of the work."""
 
     cycles: Cycles
     parts: list[tuple[Compiled, Counts]]
+    timed: tuple[Compiled, Counts] | None
 
 
 def run_timed(
@@ -71,13 +76,15 @@ def run_timed(
     together = min(resident(launch).blocks, len(on_first))
     chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or rounds(len(on_first), together)]]
     stepwise = compile_for(launch, stepwise=True)
+    alone = size * len(chosen) == launch.blocks
+    modelled = timing.global_latency is None
 
     seen: list[npt.NDArray[np.void]] = []
 
-    def simulate(to: Launch, ideal: bool, clusters: Sequence[Sequence[int]] = chosen) -> Simulated:
+    def simulate(way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen) -> Simulated:
         simulation = Simulation(
-            to, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
-            max_instructions=max_instructions, at_most=timing.at_most, seen=seen,
+            way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
+            max_instructions=way.allowed, at_most=way.share, seen=seen,
         )  # fmt: skip
 
         def tick() -> None:
@@ -86,29 +93,41 @@ def run_timed(
 
         return in_threads([lambda: simulation.run(clusters)], simulation.stop_word, tick)[0]
 
-    if len(chosen) == 1 and launch.blocks > size and timing.global_latency is None and adds(launch):
+    def count(on: Launch, without: Collection[int] = ()) -> tuple[Compiled, Counts]:
+        compiled = compile_for(on)
+        found = execute(
+            on, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress, without=without
+        )
+        raise_unless_interrupted(on, found.stop)
+        return compiled, found
+
+    if len(chosen) == 1 and not alone and modelled and adds(launch):
         seen = others_lines(launch, stepwise, rules, known, together)
-    if timing.global_latency is None and may_lack(launch, known):
-        first = simulate(apart(launch), ideal=False, clusters=chosen[:together])
-        known = behind_dram(launch, known, len(first.blocks), first.buffers, first.moved)
+    way = Attempt(launch, max_instructions, timing.at_most)
+    if not alone and timing.at_most is None and looks_elsewhere(launch.kernel) and not much(launch):
+        behind = launch.copy()
+        way = chosen_way(way, behind, count(behind), (stepwise, simulate, size * len(chosen)))
+    if modelled and (timing.cold or may_lack(launch, known)):
+        apart = replace(way, launch=on_its_own(way.launch))
+        first = simulate(apart, clusters=chosen if way.assumes else chosen[:together])
+        times = launch.blocks / max(len(first.blocks), 1)
+        has = traffic(known.dram, first.buffers, first.moved, times, timing.cold)
+        known = known.behind_dram(has.share_read, has.share_written)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
-    before = launch.copy() if both else launch
-    outcome = simulate(launch, ideal=False)
+    before = way.anew() if both else way
+    outcome = simulate(way.anew() if way.assumes else way)
     raise_unless_interrupted(launch, outcome.stop)
     counts = counted(outcome, stepwise, len(rules))
     best = outcome
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
+    timed = replace(cycles(launch, known, timing, outcome, best), elsewhere=way.assumes)
+    if way.assumes:
+        return Timed(timed, [count(launch)], None)
     parts = [(stepwise, counts)]
-    if counts.stop is None and timing.more and size * len(chosen) < launch.blocks:
-        compiled = compile_for(launch)
-        rest = execute(
-            launch, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress,
-            without=[block for cluster in chosen for block in cluster],
-        )  # fmt: skip
-        raise_unless_interrupted(launch, rest.stop)
-        parts.append((compiled, rest))
-    return Timed(cycles(launch, known, timing, outcome, best), parts)
+    if counts.stop is None and timing.more and not alone:
+        parts.append(count(launch, without=[block for cluster in chosen for block in cluster]))
+    return Timed(timed, parts, parts[0])
 
 
 def rounds(blocks: int, held: int) -> int:
@@ -122,10 +141,15 @@ def adds(launch: Launch) -> bool:
     return bool(np.isin(table_of(launch.kernel)["far"], (REDUCED, ATOMIC)).any())
 
 
-def apart(launch: Launch) -> Launch:
+def much(launch: Launch) -> bool:
+    """Whether its memory is too much to be copied, or absent."""
+    sizes = places(launch.buffers)[:, 1]
+    return int(sizes.sum()) > MOST_COPIED or any(buffer.absent is not None for buffer in launch.buffers)
+
+
+def on_its_own(launch: Launch) -> Launch:
     """A launch like this one, on memory of its own: zeros where that is much or absent."""
-    much = int(places(launch.buffers)[:, 1].sum()) > MOST_COPIED or any(b.absent is not None for b in launch.buffers)
-    return launch.stand_in() if much else launch.copy()
+    return launch.stand_in() if much(launch) else launch.copy()
 
 
 def others_lines(
@@ -134,8 +158,7 @@ def others_lines(
     """To which lines the blocks of the next multiprocessor add, of one that holds a single block: by rank in the
     cluster, what `SameLines.added` remembers. They have memory of their own, and are left where they go on for long:
     they may wait for blocks that are not there. None where memory is much or absent."""
-    size = int(places(launch.buffers)[:, 1].sum())
-    if size > MOST_COPIED or any(buffer.absent is not None for buffer in launch.buffers):
+    if much(launch):
         return []
     witness = Simulation(launch.copy(), stepwise, rules, known, together, max_instructions=LONG)
     in_threads([lambda: witness.run([launch.blocks_of_cluster(1)])], witness.stop_word, lambda: None)
@@ -174,6 +197,7 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         each=outcome.each,
         moved=outcome.moved,
         buffers=outcome.buffers,
+        cold=timing.cold,
         additions=outcome.additions,
         ideal=best.cycles,
         resources=resources,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from banksim.architectures.occupancy import Occupancy, occupancy
 from banksim.machine.launch import Launch
-from banksim.timing.dram import beyond_l2
+from banksim.timing.dram import cycles_of, traffic
 from banksim.timing.spent_cycles import Cycles
 
 MOST_ASSUMED = 0.5
@@ -100,7 +100,5 @@ def longer(cycles: Cycles) -> float:
 def of_dram(launch: Launch, cycles: Cycles) -> float:
     """Cycles that DRAM takes for a launch."""
     times = cycles.work * launch.blocks / max(len(cycles.blocks), 1)
-    figures = cycles.figures.dram
-    missing, (read, written), _ = beyond_l2(figures, cycles.buffers, cycles.moved, times)
-    held = (read * figures.read + written * figures.write + min(read, written) * figures.turn) / 1_000_000
-    return missing and figures.first + missing * held
+    dram = cycles.figures.dram
+    return cycles_of(dram, traffic(dram, cycles.buffers, cycles.moved, times, cycles.cold))

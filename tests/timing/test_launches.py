@@ -34,8 +34,8 @@ def took(name: str, what: str, row: list[object]) -> float:
     return next(float(each[-1]) for each in recorded(name)[what] if each[:-1] == row)
 
 
-def microseconds(kernel: Any, blocks: int, threads: int, given: list[Any]) -> float:
-    run = banksim.run(kernel, blocks, threads, given, timing=True)
+def microseconds(kernel: Any, blocks: int, threads: int, given: list[Any], **how: Any) -> float:
+    run = banksim.run(kernel, blocks, threads, given, timing=True, **how)
     assert run.cycles is not None
     found = estimate(run.launch, run.cycles).microseconds
     assert found is not None
@@ -94,6 +94,17 @@ def test_arrays_beyond_the_l2(kernel: str, arrays: int, threads: int, size: int)
     found = microseconds(words()[kernel], n // threads, threads, [*given, np.uint32(n)])
     assert found == pytest.approx(measured, rel=0.08)
     assert np.all(given[0] == (kernel == "in_place"))  # what is looked at beforehand leaves the arrays alone
+
+
+@pytest.mark.parametrize("size", [1, 4, 16, 64])
+def test_caches_that_have_nothing(size: int) -> None:
+    """Behind 512 MB that were read: of arrays that fit into the L2, what it takes them to come there; nothing more of
+    one that does not."""
+    before = {state: took("dram", "cold", ["reads", state, size]) for state in ("clean", "warm")}
+    n = size << 18
+    given = [np.zeros(1, np.float32), np.zeros(n, np.float32), np.uint32(n // 4)]
+    cold, warm = (microseconds(places()["reads"], 528, 512, given, cold=cold) for cold in (True, False))
+    assert cold - warm == pytest.approx(before["clean"] - before["warm"], abs=0.3)
 
 
 @pytest.mark.parametrize(

@@ -151,11 +151,23 @@ def test_the_command_shows_it_as_text_json_and_html(source: Path, tmp_path: Path
     assert json.loads(out_of(capsys, [*command, "--json"]))["cycles"]["total"] > 0
 
 
+def test_cold_caches_are_said(source: Path, capsys: Said) -> None:
+    command = ["kernel", f"{source}:turn", "--define", "PAD=0", "--grid", "1", "--block", "32,8", "--no-picture"]
+    command += ["--arg", "float32[512]", "--arg", "float32[256]=1", "--arg", "int32=8", "--timing", "--json"]
+    warm, cold = (json.loads(out_of(capsys, [*command, *more]))["cycles"] for more in ([], ["--cold"]))
+    assert RESTS in warm["assumptions"]
+    assert any(text.startswith("no cache has anything of global memory at first") for text in cold["assumptions"])
+    late = [each["figures"]["l2"]["value"] for each in (cold, warm)]
+    assert cold["total"] - warm["total"] == late[0] - late[1] > 300  # one load, which all warps wait for
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["kernel", "x.cu", "--global-latency", "9"], "--global-latency: give --timing too"),
         (["kernel", "x.cu", "--timing", "--global-latency", "fast"], "--global-latency fast: give a whole number"),
+        (["kernel", "x.cu", "--cold"], "--cold: give --timing too"),
+        (["kernel", "x.cu", "--timing", "--cold", "--global-latency", "9"], "--cold and --global-latency: a constant"),
         (["kernel", "x.cu", "--timing", "--workers", "2"], "--timing: for a simulation in one process"),
         (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
         (["run", "--timing", "--trace", "x.parquet", "x.py"], "--timing and --trace: a timed run writes no trace"),

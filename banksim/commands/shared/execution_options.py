@@ -39,6 +39,12 @@ def time_options(group: _ArgumentGroup) -> None:
         help="with --timing: assume that a load from global memory takes so many cycles longer than one from shared "
         "memory, instead of modelling the caches",
     )
+    group.add_argument(
+        "--cold",
+        action="store_true",
+        help="with --timing: no cache has anything of global memory when a launch begins, as under a profiler that "
+        "flushes them (otherwise: what launches that follow one another find)",
+    )
 
 
 def chosen(given: Namespace) -> dict[str, Any]:
@@ -46,6 +52,16 @@ def chosen(given: Namespace) -> dict[str, Any]:
     stop, latency = whole(given.max_instructions, LIMIT), whole(given.global_latency, "--global-latency")
     if latency is not None and not given.timing:
         raise InputError("--global-latency: give --timing too, without which no time is simulated")
+    if given.cold and not given.timing:
+        raise InputError("--cold: give --timing too, without which no time is simulated")
+    if given.cold and latency is not None:
+        raise InputError("--cold and --global-latency: a constant latency knows no caches: give one of the two")
     if given.timing and given.trace:  # told before a program has begun
         raise InputError("--timing and --trace: a timed run writes no trace: ask for one of the two")
-    return {"check": given.check, "max_instructions": stop, "timing": given.timing, "global_latency": latency}
+    return {
+        "check": given.check,
+        "max_instructions": stop,
+        "timing": given.timing,
+        "global_latency": latency,
+        "cold": given.cold,
+    }

@@ -138,8 +138,10 @@ class Worker:
         self.scratch[MET:] = 0  # buffers may lie elsewhere
         self.buffers = places(launch.buffers)
         c["buffers"], c["buffer_count"] = self.buffers.ctypes.data, len(launch.buffers)
-        none = np.zeros(len(launch.buffers), np.uint8)
-        self.uses = [none if noted is None else noted for noted in (launch.touched, launch.read)]
+        none = np.zeros((2, len(launch.buffers)), np.uint8)
+        self.uses = [
+            own if noted is None else noted for own, noted in zip(none, (launch.touched, launch.read), strict=True)
+        ]
         c["touched"], c["read"] = (noted.ctypes.data for noted in self.uses)
         c["stop"] = stop.ctypes.data
         c["grid"], c["budget"] = launch.grid, budget

@@ -1,0 +1,103 @@
+"""Launches whose blocks wait for blocks of other multiprocessors, or take work that these take too: scans whose blocks
+look back at those before them, queues of work, locks. Of a multiprocessor alone the former would never end, and the
+latter would take all the work. So all blocks are executed before some are timed, and tell how much each does."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import Instruction, Kernel
+from banksim.machine import codes
+from banksim.machine.basic_blocks import target
+from banksim.machine.launch import Launch
+from banksim.machine.llvm.compile import Compiled
+from banksim.machine.llvm.counts import Counts
+from banksim.machine.llvm.worker import settle
+from banksim.timing.global_memory import ATOMIC
+from banksim.timing.issue_table import reaches
+from banksim.timing.multiprocessor import Simulated
+
+MORE = 4
+"""How many times as much as all blocks in the mean those that are timed may do and be taken to do what is theirs."""
+FEW = 1 << 14
+"""Warp instructions beyond that."""
+ENOUGH = 0.5
+"""Of what blocks do in the mean: what must be left to do in memory that the launch has changed."""
+ALIKE = 0.25
+"""Of what blocks do: what they may do at instructions that others execute less often, and count as working on, not as
+waiting."""
+
+NO_WAITING = "blocks need not wait for those of other SMs"
+EQUAL_SHARES = "every SM does an equal share of the work that blocks take"
+
+
+def looks_elsewhere(kernel: Kernel) -> bool:
+    """Whether a loop of a kernel looks again at what other multiprocessors may write to global memory."""
+    looks = sorted(i.pc for i in kernel.instructions if strong(i))
+    ends = ((target(i), i.pc) for i in kernel.instructions)
+    return any(to is not None and any(to <= pc <= end for pc in looks) for to, end in ends)
+
+
+def strong(i: Instruction) -> bool:
+    far = reaches(i)
+    return far == ATOMIC or (bool(far) and i.name.startswith("LD") and "STRONG" in i.modifiers)
+
+
+def executed(compiled: Compiled, counters: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """How often warps executed each instruction."""
+    found: npt.NDArray[np.int64] = np.append(np.sum(counters, axis=0), 0)[compiled.places][:, 0]
+    return found
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How blocks are timed: on which memory, and how many warp instructions are `allowed`, or the `share` after which
+    they count as ended; what this assumes of other multiprocessors."""
+
+    launch: Launch
+    allowed: int | None
+    share: int | None = None
+    assumes: str = ""
+
+    def anew(self) -> "Attempt":
+        """The same on memory of its own."""
+        return replace(self, launch=self.launch.copy())
+
+
+def chosen_way(
+    alone: Attempt,
+    behind: Launch,
+    counted: tuple[Compiled, Counts],
+    timed: tuple[Compiled, Callable[[Attempt], Simulated], int],
+) -> Attempt:
+    """The first way in which some blocks, `timed` by such code and function, so many of them, do what is theirs: each
+    by itself; where those that they wait for have ended, `behind` a launch that was `counted`; or until they have done
+    their share."""
+    stepwise, simulate, blocks = timed
+    expected = executed(counted[0], [counted[1].counters]) * (blocks / behind.blocks)
+    share = round(expected.sum())
+
+    def done(way: Attempt) -> npt.NDArray[np.int64] | None:
+        """How often each instruction is executed; None where the blocks do not end."""
+        outcome = simulate(way.anew())
+        if outcome.stop is not None and outcome.stop.code != codes.INTERRUPTED:
+            return None
+        for worker in outcome.workers:
+            settle(worker)
+        return executed(stepwise, [worker.counters for worker in outcome.workers])
+
+    if done(replace(alone, allowed=MORE * share + FEW)) is not None:
+        return alone
+    found = Attempt(behind, MORE * share + FEW, assumes=NO_WAITING)
+    did = done(found)
+    if did is not None and did.sum() >= ENOUGH * share:
+        return found
+    found = Attempt(alone.launch, None, share, EQUAL_SHARES)
+    did = done(found)
+    if did is not None and np.maximum(did - MORE * expected, 0).sum() <= ALIKE * share:
+        return found
+    name = behind.kernel.plain_name
+    raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
