@@ -129,11 +129,12 @@ def what(site: SiteConflicts) -> str:
 
 
 def cost(site: SiteConflicts) -> str:
-    """`768 transactions beyond 256, 4.00 per request, 4-way`."""
+    """`ld 4 B, 768 transactions beyond 256, 4.00 per request, 4-way`; a line may have accesses of several kinds."""
     if site.transactions is None:
-        return "a cost that nobody knows"
+        return f"{site.op} {site.width} B, a cost that nobody knows"
+    some = "transaction" if site.excess == 1 else "transactions"
     return (
-        f"{number(site.excess)} transactions beyond {number(site.ideal)}, "
+        f"{site.op} {site.width} B, {number(site.excess)} {some} beyond {number(site.ideal)}, "
         f"{mean(site.transactions_per_request)} per request, {ways(site.degree)}"
     )
 

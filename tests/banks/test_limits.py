@@ -107,7 +107,7 @@ def test_lines_above_a_limit_are_named(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr()
     assert json.loads(said.out)["command"] == "pattern"
     assert said.err == (
-        "banksim: tile[threadIdx.x][threadIdx.y]: 992 transactions beyond 32, 32.00 per request, 32-way "
+        "banksim: tile[threadIdx.x][threadIdx.y]: ld 4 B, 992 transactions beyond 32, 32.00 per request, 32-way "
         "on sm_90, above degree=31\n"
     )
 
@@ -197,12 +197,12 @@ def test_github_gets_an_annotation_for_each_line(tmp_path: Path, monkeypatch: py
     file.write_text('x;\ny; // banksim: allow(4, "fine")\nz;\n// banksim: allow(2, "unused")\nw;\n')
     judged = strided(1, 4, 2, 1, 8, file=file)
     assert github([judged], check([judged], Guard((limit("line-excess=1"),)))).splitlines() == [
-        "::notice file=a%2Cb%3Ac%25.cu,line=2,title=Shared-memory bank conflict%2C excused::s[4 * t]: 3 transactions "
-        "beyond 1, 4.00 per request, 4-way on sm_90 (measured); excused: fine",
-        "::warning file=a%2Cb%3Ac%25.cu,line=3,title=Shared-memory bank conflict::s[2 * t]: 1 transactions beyond 1, "
-        "2.00 per request, 2-way on sm_90 (measured)",
-        "::error file=a%2Cb%3Ac%25.cu,line=5,title=Shared-memory bank conflict::s[8 * t]: 7 transactions beyond 1, "
-        "8.00 per request, 8-way on sm_90 (measured)",
+        "::notice file=a%2Cb%3Ac%25.cu,line=2,title=Shared-memory bank conflict%2C excused::s[4 * t]: ld 4 B, 3 "
+        "transactions beyond 1, 4.00 per request, 4-way on sm_90 (measured); excused: fine",
+        "::warning file=a%2Cb%3Ac%25.cu,line=3,title=Shared-memory bank conflict::s[2 * t]: ld 4 B, 1 transaction "
+        "beyond 1, 2.00 per request, 2-way on sm_90 (measured)",
+        "::error file=a%2Cb%3Ac%25.cu,line=5,title=Shared-memory bank conflict::s[8 * t]: ld 4 B, 7 transactions "
+        "beyond 1, 8.00 per request, 8-way on sm_90 (measured)",
         "::notice file=a%2Cb%3Ac%25.cu,line=4,title=Unused excuse::"
         + f'{file.name}:4: allow(2, "unused")'.replace("%", "%25"),
     ]

@@ -138,7 +138,7 @@ def test_every_entry_has_its_verdict(folder: Path, capsys: Said) -> None:
     assert by_arch == {"sm_90": 1056, "kepler-4": 544}
     assert each["transpose"]["reasons"] == [
         "source/kernels.cu:6  out[32 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];: "
-        f"{excess} transactions beyond 32, {each_request} per request, {ways} on {arch}, above excess=0"
+        f"ld 4 B, {excess} transactions beyond 32, {each_request} per request, {ways} on {arch}, above excess=0"
         for excess, each_request, ways, arch in [
             (992, "32.00", "32-way", "sm_90"),
             (480, "16.00", "16-way", "kepler-4"),

@@ -153,6 +153,6 @@ def break_of(text: str, width: int) -> int:
     """Where to break `text` so that its first line has at most `width` characters; never within a number."""
     for ends in (" ,;", "])", "[(+"):
         for i in range(width, width // 3, -1):
-            if text[i - 1] in ends and text[i] not in " ,;])" and not (text[i - 1] == "," and text[i].isdigit()):
+            if text[i - 1] in ends and text[i] not in " ,:;])" and not (text[i - 1] == "," and text[i].isdigit()):
                 return i
     return width

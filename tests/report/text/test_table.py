@@ -122,6 +122,12 @@ def test_a_fold_comes_behind_a_bracket_if_one_is_near(width: int, lines: list[st
     assert [line.plain for line in fold(Text("tile[threadIdx.x][threadIdx.y]"), width)] == lines
 
 
+@pytest.mark.parametrize("width", range(14, 19))
+def test_no_line_begins_with_what_ends_the_words_before(width: int) -> None:
+    lines = [line.plain for line in fold(Text("out[i] = tile[k];: ld 4 B, warp 7"), width)]
+    assert not [line for line in lines if line.strip()[0] in ":;,"]
+
+
 def test_what_is_folded_goes_on_below_its_beginning() -> None:
     text = "  before one, two, three, four"
     assert [line.plain for line in fold(Text(text), 16)] == ["  before one,", "  two, three,", "  four"]
