@@ -31,6 +31,10 @@ class UnsupportedError(BanksimError, NotImplementedError):
     """An instruction, a modifier or a feature that banksim does not know: named, never guessed."""
 
 
+class UntimedError(UnsupportedError):
+    """A launch that can be executed, but whose time is not simulated."""
+
+
 class Fault(BanksimError):
     """The kernel did something that a GPU would stop for, or that never ends. `output` is what it printed before."""
 

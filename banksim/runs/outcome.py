@@ -41,7 +41,8 @@ class Run(Reported):
     figures of `Executed` of every instruction, in order (instructions, 3), and `profile` the same by name; `findings`
     what the `checks` found, a pair of lines each (beyond some thousand, `findings_lost` says how many more were seen);
     `hints` the races that a look at some blocks suggests where no check was asked for; `partial` is true when not all
-    blocks finished; `cycles` the simulated time, if it was asked for.
+    blocks finished; `cycles` the simulated time, if it was asked for; `untimed` why a program's launch
+    has none.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
@@ -70,6 +71,7 @@ class Run(Reported):
     whole: int = field(default=0)
     corners: tuple[int, ...] = field(default=())
     undecided: str = field(default="")
+    untimed: str = field(default="")
 
     def __repr__(self) -> str:
         part = ", partial" if self.partial else ""

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from banksim.architectures.bank_rules import Architecture, architecture
-from banksim.errors import Fault, UnsupportedError
+from banksim.errors import Fault, UntimedError
 from banksim.machine.launch import Launch
 from banksim.requests.trace import Trace
 from banksim.runs.counts_to_conflicts import by_instruction, run_of
@@ -170,7 +170,7 @@ def with_time(launch: Launch, rules: Rules, options: Options, more: bool = True,
 
     if launch.cooperative:
         name = launch.kernel.plain_name
-        raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
+        raise UntimedError(f"{name}: the time of blocks that wait for each other is not simulated")
     # The first rule decides what a request takes, so it must be that of the machine that is timed.
     machine = architecture(launch.kernel.arch)
     judging = rules if rules[0].capability == machine.capability else (machine, *rules)

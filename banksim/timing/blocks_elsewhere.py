@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from banksim.errors import UnsupportedError
+from banksim.errors import UntimedError
 from banksim.kernels.kernel import Instruction, Kernel
 from banksim.machine import codes
 from banksim.machine.basic_blocks import target
@@ -100,4 +100,4 @@ def chosen_way(
     if did is not None and np.maximum(did - MORE * expected, 0).sum() <= ALIKE * share:
         return found
     name = behind.kernel.plain_name
-    raise UnsupportedError(f"{name}: the time of blocks that wait for each other is not simulated")
+    raise UntimedError(f"{name}: the time of blocks that wait for each other is not simulated")

@@ -128,6 +128,7 @@ def times(launches: Launches, width: int) -> Iterator[Text]:
     labels, columns = time_columns(launches)
     yield Text("\n").join(fitted(labels, columns, width))
     said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
+    said += [f"Not timed: {why}" for _, t in entries for why in t.refused]
     note = "Timed: of each launch one SM's first blocks, those of a cluster on an SM each; "
     note += "the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
@@ -160,7 +161,7 @@ def share(times: Times) -> str:
 def microseconds(launches: int, times: Times) -> str:
     """The sum of the estimates, and how many launches have none."""
     if times.unestimated == launches:
-        return "none: mostly assumed"
+        return "none: mostly assumed" if times.longest else "none"
     missing = f" + {times.unestimated} without" if times.unestimated else ""
     return f"{times.microseconds:,.1f} µs{missing}"
 

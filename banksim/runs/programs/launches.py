@@ -15,7 +15,7 @@ import numpy as np
 from banksim.architectures.bank_rules import Architecture, architecture
 from banksim.architectures.latencies import FIGURES, H200
 from banksim.banks.conflicts import Conflicts, merge, repeated
-from banksim.errors import BanksimError, InputError
+from banksim.errors import BanksimError, InputError, UntimedError
 from banksim.machine.doubts import Doubts, all_notes, together, unsimulated_clock
 from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
@@ -69,7 +69,8 @@ Execute = Callable[["Launch", Shape, tuple[str, ...]], None]
 class Times:
     """The simulated time of a kernel's launches, summed. `cycles`: of the blocks timed on one SM; `ideal`: the same
     without conflicts; `microseconds`: the estimates of whole launches, which `unestimated` of the launches lack;
-    `longest`: the launch of the most cycles; `assumptions`: what was assumed for any of them."""
+    `longest`: the launch of the most cycles; `assumptions`: what was assumed for any of them; `refused`: why some were
+    not timed."""
 
     cycles: int = 0
     ideal: int = 0
@@ -77,6 +78,7 @@ class Times:
     unestimated: int = 0
     longest: Cycles | None = None
     assumptions: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def add(self, cycles: Cycles, microseconds: float | None, times: int = 1) -> None:
         self.cycles += times * cycles.total
@@ -87,6 +89,11 @@ class Times:
             self.longest = cycles
         self.assumptions = tuple(dict.fromkeys([*self.assumptions, *cycles.assumptions]))
 
+    def refuse(self, why: str, times: int) -> None:
+        """Add launches that were counted, and not timed."""
+        self.unestimated += times
+        self.refused = tuple(dict.fromkeys([*self.refused, why]))
+
     def to_json(self) -> dict[str, object]:
         """Plain data."""
         return {
@@ -96,6 +103,7 @@ class Times:
             "launches_without_estimate": self.unestimated,
             "bottleneck": self.longest.bottleneck if self.longest else "",
             "assumptions": list(self.assumptions),
+            "refused": list(self.refused),
         }
 
 
@@ -186,6 +194,9 @@ class KernelLaunches:
         if run.cycles is not None:
             self.times = self.times or Times()
             self.times.add(run.cycles, microseconds_of(run), times)
+        elif run.untimed:
+            self.times = self.times or Times()
+            self.times.refuse(run.untimed, times)
 
     def add_judged(self, judged: Sequence[Conflicts]) -> None:
         self.judged = tuple(map(in_order, map(merge, self.judged, judged)))
@@ -306,7 +317,11 @@ class Launches(Shown):
             return
         try:
             with requests.of_launch(name, shape) if requests else nullcontext() as take:
-                run = execute(launch, self.rules, replace(options, trace=take) if take else options)
+                try:
+                    run = execute(launch, self.rules, replace(options, trace=take) if take else options)
+                except UntimedError as why:
+                    run = execute(launch, self.rules, replace(options, timing=False))
+                    run = replace(run, untimed=str(why))
                 self.add(run, signature, shape)
                 if run.partial:
                     raise KeyboardInterrupt

@@ -118,3 +118,42 @@ def test_events_tell_what_the_report_does(tmp_path: Path, capfd: Said, name: str
         assert time == pytest.approx((2 * (each - less) + more + event) / 1000, abs=2e-6)
     assert set(out_of(capfd, ["run", "--output", str(report), str(program)]).split()) == {"nan"}
     assert "answered by nan: --timing simulates" in " ".join(report.read_text().split())
+
+
+MEET = """
+#include <cooperative_groups.h>
+#include <cstdio>
+__global__ void meet(int *a) { a[blockIdx.x] = 1; cooperative_groups::this_grid().sync(); a[blockIdx.x] += a[0]; }
+__global__ void plain(int *a) { a[blockIdx.x] += 1; }
+int main() {
+    int *d, got; cudaMalloc(&d, 128);
+    cudaEvent_t at[3];
+    for (auto &event : at) cudaEventCreate(&event);
+    void *given[] = {&d};
+    cudaEventRecord(at[0]);
+    cudaLaunchCooperativeKernel((void *)meet, 8, 32, given, 0, 0);
+    cudaEventRecord(at[1]);
+    plain<<<1, 1>>>(d);
+    cudaEventRecord(at[2]);
+    cudaMemcpy(&got, d, 4, cudaMemcpyDeviceToHost);
+    float met, time;
+    cudaEventElapsedTime(&met, at[0], at[1]);
+    cudaEventElapsedTime(&time, at[1], at[2]);
+    printf("%d %f %f\\n", got, met, time);
+}
+"""
+
+
+def test_a_launch_without_a_time_is_counted_and_its_program_goes_on(tmp_path: Path, capfd: Said) -> None:
+    program, report = tmp_path / "program.cu", tmp_path / "report.json"
+    program.write_text(MEET)
+    got, met, time = out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)]).split()
+    assert got == "3"
+    assert math.isnan(float(met))
+    assert float(time) > 0
+    meet, plain = json.loads(report.read_text())["kernels"]
+    assert meet["time"]["launches_without_estimate"] == meet["launches"] == 1
+    assert meet["time"]["refused"] == ["meet: the time of blocks that wait for each other is not simulated"]
+    assert plain["time"]["refused"] == []
+    out_of(capfd, ["run", "--timing", "--output", str(report), str(program)])
+    assert "Not timed: meet: the time of blocks that wait for each other is not simulated" in report.read_text()
