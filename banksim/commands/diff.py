@@ -12,7 +12,7 @@ from banksim.banks.comparison import Comparison, Line, compare, from_conflicts, 
 from banksim.banks.pieces import judge_pieces
 from banksim.commands.shared import report_options
 from banksim.errors import InputError
-from banksim.storage import open_trace
+from banksim.storage import named_format, open_trace
 from banksim.storage.files import opened
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LARGEST = 1 << 28
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("before", metavar="BEFORE", help="a .json report of any command, or a trace file")
+    parser.add_argument("before", metavar="BEFORE", help="a report of any command (--json), or a trace file")
     parser.add_argument("after", metavar="AFTER", help="the same of the changed program (-: standard input)")
     parser.add_argument(
         "--arch", metavar="NAME,…", default="sm_90", help="judge traces by these architectures (default sm_90)"
@@ -75,7 +75,7 @@ def report_text(path: str) -> str:
 
 def analysis(path: str, options: Namespace) -> dict[str, list[Line]]:
     """The lines of a report or a trace, by architecture."""
-    if path == "-" or path.endswith(".json"):
+    if path == "-" or named_format(path) is None:
         return from_json(report_text(path), path)
     return from_conflicts(judge_pieces(open_trace(path).pieces, report_options.architectures(options)))
 

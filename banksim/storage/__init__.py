@@ -68,7 +68,11 @@ def open_trace(path: str | os.PathLike[str], format: str | None = None) -> Sourc
     text `format`); .gz, .xz and .zst of text formats are decompressed. `format` is one of `FORMATS`; if None, the
     name's ending tells. Raises `InputError`, there or while reading, for what is no trace.
     """
+    from banksim.storage.files import is_remote
+
     path = os.fspath(path)
+    if path != "-" and not is_remote(path) and not os.path.exists(path):
+        raise InputError(f"{path}: no such file")
     format = format or format_of(path)
     if format not in FORMATS:
         raise InputError(f"unknown format {format!r}: give one of {', '.join(FORMATS)}")
@@ -78,18 +82,24 @@ def open_trace(path: str | os.PathLike[str], format: str | None = None) -> Sourc
     return source(path)
 
 
+def named_format(path: str) -> str | None:
+    """What the name's ending says, if anything."""
+    from banksim.storage.files import plain
+
+    return next((format for ending, format in ENDINGS.items() if plain(path).endswith(ending)), None)
+
+
 def format_of(path: str) -> str:
     """What the name's ending says. `InputError` where it says nothing."""
     from banksim.storage.files import COMPRESSED, plain
 
     if path == "-":
         return "arrow"
-    name = plain(path)
-    format = next((format for ending, format in ENDINGS.items() if name.endswith(ending)), None)
+    format = named_format(path)
     if format is None:
-        endings = ", ".join(dict.fromkeys(ENDINGS))
+        endings = ", ".join(ENDINGS)
         raise InputError(f"{path}: the name tells no format: it ends in none of {endings}; give --input-format")
-    if format in BINARY and name != path:
+    if format in BINARY and plain(path) != path:
         raise InputError(f"{path}: {format} is compressed within: decompress it ({', '.join(COMPRESSED)} are for text)")
     return format
 

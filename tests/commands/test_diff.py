@@ -16,7 +16,9 @@ from banksim.report.text.comparison import report
 from banksim.requests.counts import Range
 from banksim.requests.trace import Site, Trace
 from helpers.commands import out_of, refused
+from helpers.fixtures import Said
 from helpers.goldens import assert_golden
+from helpers.places import written_to
 
 
 def line(number: int | None, text: str, transactions: object, excess: object = 0, file: str | None = "k.cu") -> Line:
@@ -152,6 +154,20 @@ def test_exit_status_of_two_reports(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_what_is_no_report_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     (tmp_path / "r.json").write_text(text)
     refused(capsys, ["diff", str(tmp_path / "r.json"), str(tmp_path / "r.json")])
+
+
+@pytest.mark.parametrize("name", ["report", "report.jsn"])
+def test_a_report_may_have_any_name_that_is_no_trace_s(tmp_path: Path, capsys: Said, name: str) -> None:
+    report = str(
+        written_to(
+            tmp_path / name,
+            out_of(capsys, ["pattern", "a[threadIdx.x]", "--declare", "int a[32]", "--block", "32", "--json"]),
+        )
+    )
+    assert "Nothing got worse" in out_of(capsys, ["diff", report, report])
+    other = str(written_to(tmp_path / "other", "text"))
+    assert "give what a command prints with --json, or a trace" in refused(capsys, ["diff", report, other])
+    assert f"banksim: {tmp_path}/none: No such file" in refused(capsys, ["diff", report, f"{tmp_path}/none"])
 
 
 def test_reports_of_different_architectures_are_refused(tmp_path: Path) -> None:

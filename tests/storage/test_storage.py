@@ -345,11 +345,13 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, capsys: Said, format: str, 
     assert refused(capsys, ["replay", str(path), "--input-format", format]).startswith(f"banksim: {path}")
 
 
-@pytest.mark.parametrize(
-    "name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz", "http://[/t.parquet"]
-)
+@pytest.mark.parametrize("name", ["nope.parquet", "nope.csv.gz", "nope.arrow", "nope", "folder/nope.npz"])
 def test_a_missing_file_is_named(capsys: Said, name: str) -> None:
-    assert err_of(capsys, ["replay", name]).startswith(f"banksim: {name}: ")
+    assert refused(capsys, ["replay", name]) == f"banksim: {name}: no such file\n"
+
+
+def test_a_url_that_cannot_be_read_is_named(capsys: Said) -> None:
+    assert refused(capsys, ["replay", "http://[/t.parquet"]).startswith("banksim: http://[/t.parquet: ")
 
 
 def test_a_folder_is_no_trace(tmp_path: Path, capsys: Said) -> None:

@@ -49,7 +49,7 @@ def accesses(options: Namespace) -> list[str]:
     for text in options.access:
         found += [line for line in sys.stdin.read().splitlines() if line.strip()] if text == "-" else [text]
     if not found and not options.store:
-        raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]' (see banksim pattern --help)")
+        raise InputError("no access: give one such as 'tile[threadIdx.y][threadIdx.x]'")
     return found
 
 
