@@ -177,8 +177,8 @@ class Counting:
         return max(code, 0)
 
     def are_too_many(self) -> bool:
-        """Whether to look for no more classes: it would have been less work to execute every block that they stand for,
-        and all of the launch is too little work for classes to come that stand for more."""
+        """Whether to give up looking for classes: to execute every block that those found stand for would be less work,
+        and the launch is too small for later ones to make up for that."""
         if self.classes < FEWEST:
             return False
         work = self.compiled.warp_instructions(self.once)
@@ -212,8 +212,8 @@ class Counting:
             self.hints.append((number, hint))
 
     def run(self) -> Stop | Undecided | None:
-        """Count the boxes that wait, class by class. None once all is done. Of faults that of the lowest block is told:
-        behind one, boxes go on whose first block, their lowest, is before it."""
+        """Count the boxes that wait, class by class. None once all is done. The fault that is told is that of the block
+        with the lowest number: after a fault, only boxes that begin before its block are still counted."""
         stop, w = None, self.work[0]
         while w["waiting"]:
             code = self.go_on()

@@ -55,8 +55,8 @@ class Needed:
 
 @lru_cache(maxsize=256)
 def needed(kernel: Kernel, axes: tuple[int, ...], longest: int, placed: bool = False) -> Needed:
-    """What the counts of a kernel need where the grid has several blocks along `axes`, by blocks of instructions of up
-    to `longest`; `placed`: and every address. `UnsupportedError` for what is not followed."""
+    """What the counts of a kernel need, and with `placed` its addresses too, where the grid has several blocks along
+    `axes`. `longest`: the most instructions of a basic block. `UnsupportedError` for what is not followed."""
     blocks = basic_blocks(kernel, longest)
     prints = footprints(kernel, blocks)
     if placed:

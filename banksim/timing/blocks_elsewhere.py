@@ -1,6 +1,6 @@
-"""Launches whose blocks wait for blocks of other multiprocessors, or take work that these take too: scans whose blocks
-look back at those before them, queues of work, locks. Of a multiprocessor alone the former would never end, and the
-latter would take all the work. So all blocks are executed before some are timed, and tell how much each does."""
+"""Launches whose blocks depend on blocks of other multiprocessors: they wait for these (locks, scans that look back at
+earlier blocks), or take work from the same queue. On one multiprocessor alone the former would never end, and the
+latter would do all the work. So all blocks are executed before some are timed: that tells how much each does."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from banksim.timing.issue_table import reaches
 from banksim.timing.multiprocessor import Simulated
 
 MORE = 4
-"""How many times as much as all blocks in the mean those that are timed may do and be taken to do what is theirs."""
+"""The timed blocks may execute so many times what as many blocks execute in the mean,"""
 FEW = 1 << 14
-"""Warp instructions beyond that."""
+"""… and so many warp instructions more. Beyond that they are taken to wait for ever."""
 ENOUGH = 0.5
-"""Of what blocks do in the mean: what must be left to do in memory that the launch has changed."""
+"""The least share of their work that must be left for the timed blocks in memory that the launch has changed."""
 ALIKE = 0.25
-"""Of what blocks do: what they may do at instructions that others execute less often, and count as working on, not as
-waiting."""
+"""The largest share of their work that the timed blocks may do at instructions that they execute over `MORE` times as
+often as others do. Beyond that they are taken to wait there, not to work."""
 
 NO_WAITING = "blocks need not wait for those of other SMs"
 EQUAL_SHARES = "every SM does an equal share of the work that blocks take"
@@ -54,8 +54,8 @@ def executed(compiled: Compiled, counters: Sequence[npt.NDArray[np.int64]]) -> n
 
 @dataclass(frozen=True)
 class Attempt:
-    """How blocks are timed: on which memory, and how many warp instructions are `allowed`, or the `share` after which
-    they count as ended; what this assumes of other multiprocessors."""
+    """How blocks are timed: the launch with its memory; how many warp instructions they are `allowed` (None: any), or
+    the `share` after which they count as ended; and what this assumes of other multiprocessors."""
 
     launch: Launch
     allowed: int | None
@@ -73,9 +73,11 @@ def chosen_way(
     counted: tuple[Compiled, Counts],
     timed: tuple[Compiled, Callable[[Attempt], Simulated], int],
 ) -> Attempt:
-    """The first way in which some blocks, `timed` by such code and function, so many of them, do what is theirs: each
-    by itself; where those that they wait for have ended, `behind` a launch that was `counted`; or until they have done
-    their share."""
+    """The first of three ways in which the timed blocks do their work, and no more: alone; `behind` the launch, in the
+    memory that it left, where the blocks that they wait for have ended; until they have executed their share.
+
+    `counted`: what all blocks executed. `timed`: the code, the function that simulates it, the number of blocks.
+    Raises `UntimedError` where no way does."""
     stepwise, simulate, blocks = timed
     expected = executed(counted[0], [counted[1].counters]) * (blocks / behind.blocks)
     share = round(expected.sum())

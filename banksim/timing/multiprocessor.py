@@ -35,14 +35,26 @@ from banksim.timing.spent_cycles import TimedBlock
 
 @dataclass
 class Simulated:
-    """What was simulated: `spent` by instruction (dtype issue_records.SPENT), the blocks that finished, cycles in all,
-    warp instructions; `busy` (sub-core, pipe, then one: instructions issued), cycles each; requests to shared memory
-    and their transactions; cycles that global memory `beyond` the L1 was busy, those until what is stored and added has
-    `left` behind the last block and that has been taken back, and the way `across` to other blocks; how many cycles
-    after a block the next begins (`each`); sectors `moved` from and to the L2, and the bytes of the
-    `buffers` that were accessed; whether there were `additions` to global memory, beside other blocks;
-    cycles of warps that rest on `assumed` latencies; the `workers` that hold what was counted; `stop` if it ended
-    early. Of several multiprocessors, what the busiest was, or sums of all."""
+    """What was simulated; of several multiprocessors what the busiest was, or sums of all.
+
+    spent         by instruction (dtype issue_records.SPENT)
+    blocks        those that finished
+    cycles        in all
+    instructions  of warps
+    busy          cycles of each (sub-core, pipe; the last column: instructions issued)
+    requests      to shared memory, with their `transactions`
+    beyond        cycles that global memory beyond the L1 was busy
+    left          cycles behind the last block until what is stored and added has left, and that block is taken back
+    each          cycles from a block's begin to the next one's
+    across        cycles that the way to other blocks of the cluster was busy
+    moved         sectors from and to the L2
+    buffers       bytes of the buffers that were accessed
+    additions     whether some were made to global memory, beside other blocks
+    assumed       cycles of warps that rest on assumed latencies
+    seconds       that the simulation took
+    workers       they hold what was counted
+    stop          why it ended early, if it did
+    """
 
     spent: npt.NDArray[np.void]
     blocks: list[TimedBlock]

@@ -72,11 +72,12 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
 
 
 def whole(launch: Launch, cycles: Cycles, held: int) -> int:
-    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time. Those that were not timed follow
-    at the distance of the last that were, at most that of all, or (assumed, where there are too few of these) take
-    their share of a round, and at least what they take of the L2. Blocks that execute more or fewer instructions than
-    those that were timed take (assumed) so much longer or shorter, but for the first round: it ends with its longest.
-    Or what the busiest resource or DRAM takes, if that is longer."""
+    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time.
+
+    Blocks that were not timed follow at the distance of the last timed ones, at most the mean distance of all; where
+    too few were timed, they take their share of a round (assumed). They take at least what they need of the L2. If they
+    execute more or fewer instructions than the timed ones, all takes longer or shorter in proportion (assumed), but no
+    less than the longest block of the first round. If the busiest resource or DRAM takes longer, that is the time."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
@@ -91,8 +92,8 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
 
 
 def longer(cycles: Cycles) -> float:
-    """By how much blocks in the mean take longer than those that were timed: what they do more is done first by warps
-    that soon ended there, as at an edge."""
+    """The factor by which blocks in the mean take longer than the timed ones. What they do more is done first by warps
+    that end early in the timed ones, before half of their block's time, as at an edge."""
     warps = [2 * (end - block.start) >= block.cycles for block in cycles.blocks for end in block.warps]
     return max(cycles.work * sum(warps) / len(warps), min(cycles.work, 1))
 
