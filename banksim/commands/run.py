@@ -35,7 +35,7 @@ from banksim.system.writing import write as write_file
 if TYPE_CHECKING:
     from banksim.architectures.bank_rules import Architecture
     from banksim.report.html.conflicts import Told
-    from banksim.runs.programs.choice import Choice
+    from banksim.runs.programs.chosen_launches import Choice
     from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
     from banksim.runs.programs.main_module import Ended
 
@@ -143,12 +143,12 @@ def listed(words: Sequence[str], options: Namespace, rules: Sequence[Architectur
 
 def choice(options: Namespace) -> Choice:
     """Which launches are counted. InputError for options that choose none."""
-    from banksim.runs.programs import choice
+    from banksim.runs.programs import chosen_launches
 
     count = whole(options.launch_count, "--launch-count")
     if count == 0:
         raise InputError("--launch-count 0: give how many launches to count")
-    return choice.choice(options.kernel_name, whole(options.launch_skip, "--launch-skip") or 0, count)
+    return chosen_launches.choice(options.kernel_name, whole(options.launch_skip, "--launch-skip") or 0, count)
 
 
 def interpreted(

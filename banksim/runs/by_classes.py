@@ -42,8 +42,8 @@ DIFFERENT = (
 
 def by_classes(launch: Launch, rules: Rules, options: Options, execute: Callable[[Launch, Rules, Options], Run]) -> Run:
     """Execute one block of each class; `execute` every block of a small launch, or where classes are not enough."""
+    from banksim.classes.block_by_block import count_each
     from banksim.classes.counting import TooMany, Undecided, count
-    from banksim.classes.each import count_each
     from banksim.machine.faults import raise_unless_interrupted
 
     unknown = next((one.name for one in launch.buffers if one.absent is not None and one.absent.contents is None), "")

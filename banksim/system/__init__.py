@@ -8,12 +8,12 @@ compiler.py         … in less of its passes
 contexts.py         … with what it looks up found once
 lowering.py         … to less LLVM code
 bundles.py          … arrays that compiled code passes together
-turns.py            … by one process at a time
+folder_locks.py     … by one process at a time
 native_code.py      machine code that is ready, without numba
 llvm_compiler.py    LLVM's compiler, in this process and in another
 compiled_types.py   types of what compiled code works on, for a type checker
 processes.py        workers of this computer
-apart.py            a call in a process of its own
+own_process.py      a call in a process of its own
 collector.py        Python's collector of garbage
 ending.py           exit status, errors, signals
 progress.py         how far a long piece of work is

@@ -26,7 +26,7 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 
 from banksim.errors import InputError
-from banksim.system import turns
+from banksim.system import folder_locks
 from banksim.system.cache import usable
 from banksim.system.compiled_types import (
     Code,
@@ -176,17 +176,17 @@ class KeptCode(FunctionCache):
     def load_overload(self, signature: Any, context: Any) -> Any:
         found = self.stored(signature, context)
         if found is None and self._enabled:
-            turns.begin(self.cache_path)
+            folder_locks.begin(self.cache_path)
             found = self.stored(signature, context)
             if found is not None:
-                turns.end(self.cache_path)
+                folder_locks.end(self.cache_path)
         return found
 
     def save_overload(self, signature: Any, data: Any) -> None:
         try:
             super().save_overload(signature, data)  # type: ignore[no-untyped-call]
         finally:
-            turns.end(self.cache_path)
+            folder_locks.end(self.cache_path)
 
     def stored(self, signature: Any, context: Any) -> Any:
         if not self._enabled:

@@ -7,7 +7,7 @@ issue_table.py          a kernel's code as a table: one row for each instruction
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
 accounts.py             what the time of the warps is spent on
-releases.py             how warps go on behind barriers
+barrier_releases.py     how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers
 work_behind.py          … and how long that takes
 instruction_caches.py   from which cache a line of code comes, and what taken branches take

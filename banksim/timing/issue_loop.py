@@ -17,6 +17,7 @@ from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing import issue_table, shared_memory_path
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
+from banksim.timing.barrier_releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.global_memory import (
     ATOMIC,
@@ -58,7 +59,6 @@ from banksim.timing.issue_table import (
     UNIFORM,
     VARIABLE,
 )
-from banksim.timing.releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from banksim.runs.programs import repeats
+from banksim.runs.programs import repeated_launches
 from banksim.runs.run import execute_launch
 from helpers.commands import reported
 from helpers.fixtures import Patch, Said
@@ -22,7 +22,7 @@ def counted_run(folder: Path, monkeypatch: Patch, capfd: Said) -> Run:
             executed.append(launch)
             return execute_launch(*launch)
 
-        monkeypatch.setattr(repeats, "execute_launch", execute)
+        monkeypatch.setattr(repeated_launches, "execute_launch", execute)
         found = reported(folder, program, *arguments), capfd.readouterr()
         return len(executed), found
 

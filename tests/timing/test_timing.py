@@ -12,7 +12,7 @@ import pytest
 import banksim
 from banksim.errors import InputError
 from banksim.kernels.kernel import Kernel
-from banksim.system.apart import apart
+from banksim.system.own_process import apart
 from banksim.timing import multiprocessor
 from banksim.timing.issue_table import code_table
 from banksim.timing.whole_grid import whole

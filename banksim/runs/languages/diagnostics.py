@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from banksim.errors import CompileError
-from banksim.system.apart import apart
+from banksim.system.own_process import apart
 
 Result = TypeVar("Result")
 

@@ -21,7 +21,7 @@ from banksim.machine.races.findings import Finding, Hint, by_lines
 from banksim.requests.trace import Trace
 from banksim.runs.counts_to_conflicts import Judged, sum_of_launches
 from banksim.runs.options import Options
-from banksim.runs.programs.choice import Choice
+from banksim.runs.programs.chosen_launches import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.resolve import compiled_for
 from banksim.runs.run import Execute as ExecuteLaunch

@@ -16,7 +16,7 @@ from banksim.kernels.elf import OBJECT, Elf, is_cubin
 from banksim.kernels.kernel import Kernel
 from banksim.machine.launch import Launch
 from banksim.runs.programs import device
-from banksim.runs.programs.repeats import instructions
+from banksim.runs.programs.repeated_launches import instructions
 
 CONSTANT_BANK = 3
 """The constant bank of a module's own variables."""

@@ -26,7 +26,7 @@ from banksim.runs.loaded_module import loaded
 from banksim.runs.options import Options
 from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
-from banksim.runs.programs.choice import Choice
+from banksim.runs.programs.chosen_launches import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.programs.driver import CONTEXT, Driver
 from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape

@@ -39,15 +39,15 @@ from banksim.machine.launch import DEFAULT_STACK, Buffer, Launch, prepare
 from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.programs import device, links, statuses
-from banksim.runs.programs.choice import Choice
+from banksim.runs.programs.argument_names import Named, called
+from banksim.runs.programs.chosen_launches import Choice
+from banksim.runs.programs.deferred_launches import DeferredLaunches
+from banksim.runs.programs.device_memory_file import Mapped, whole_file
 from banksim.runs.programs.launches import RequestsWriter, Shape
-from banksim.runs.programs.mapped import Mapped, whole_file
 from banksim.runs.programs.modules import LoadedModule
-from banksim.runs.programs.named import Named, called
-from banksim.runs.programs.repeats import Repeats
-from banksim.runs.programs.shared import Shared
+from banksim.runs.programs.repeated_launches import RepeatedLaunches
+from banksim.runs.programs.shared_by_processes import Shared
 from banksim.runs.programs.standins import FIRST_SLOT, HEAP_SLOT
-from banksim.runs.programs.unseen import Unseen
 
 HEAD = struct.Struct("<QQ")
 CLOCK = struct.Struct("<QQd")
@@ -82,8 +82,8 @@ class Process:
         self.memory = whole_file(files[0])
         self.mapped = Mapped(self.memory)
         self.buffers = ProgramMemory(FIRST_SLOT)
-        self.repeats = Repeats(self.buffers, connection)
-        self.unseen = Unseen(self.buffers, self.repeats)
+        self.repeats = RepeatedLaunches(self.buffers, connection)
+        self.deferred = DeferredLaunches(self.buffers, self.repeats)
         self.modules: list[LoadedModule] = []
         self.named: dict[str, Named] = {}
         self.prepared: dict[bytes, tuple[LoadedModule, Launch, Shape]] = {}
@@ -254,7 +254,7 @@ class Process:
 
     def settle(self, _: bytes) -> bytes:
         """Execute the launches that wait: somebody looks at memory."""
-        self.unseen.settle(Options(progress=self.step))
+        self.deferred.settle(Options(progress=self.step))
         self.repeats.contents.settle()
         return b""
 
@@ -262,10 +262,10 @@ class Process:
         self.repeats.contents.changed.add(int.from_bytes(slot, "little"))
 
     def free(self, slot: bytes) -> bytes:
-        return b"stays" if self.unseen.free(int.from_bytes(slot, "little")) else b""
+        return b"stays" if self.deferred.free(int.from_bytes(slot, "little")) else b""
 
     def reset(self, _: bytes) -> None:
-        self.unseen.forget()
+        self.deferred.forget()
         self.repeats.contents.everything = True
         for module in self.modules:
             if module.data.size:
@@ -289,7 +289,7 @@ class Process:
         number, slot = struct.unpack("<2Q", content)
         self.modules[number].place(slot, self.buffers[slot].data)
         self.repeats.variables.add(slot)
-        self.unseen.read_at_once.add(slot)
+        self.deferred.read_at_once.add(slot)
         return b""
 
     def function(self, content: bytes) -> bytes:
@@ -349,7 +349,7 @@ class Process:
             try:
                 with called(self.buffers, named.arrays, pieces) if named.arrays else nullcontext():
                     self.last_launch = launch, shape, self.options, program.requests, named.signature
-                    program.launches.execute(*self.last_launch, self.unseen.execute)
+                    program.launches.execute(*self.last_launch, self.deferred.execute)
             finally:
                 self.device.parameter_bytes = None  # it refers to the memory, and launches are kept without that
                 program.strayed(self.mapped.pages)

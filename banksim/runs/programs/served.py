@@ -14,7 +14,7 @@ from banksim.errors import InputError
 from banksim.runs.programs import executable, standins
 from banksim.runs.programs.main_module import Ended
 from banksim.runs.programs.process import Process, has_ended
-from banksim.runs.programs.shared import Shared
+from banksim.runs.programs.shared_by_processes import Shared
 from banksim.system import ending
 from banksim.system.visible import say
 

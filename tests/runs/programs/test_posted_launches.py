@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from banksim.runs.options import Options
-from banksim.runs.programs import executable, process, repeats, unseen
+from banksim.runs.programs import deferred_launches, executable, process, repeated_launches
 from banksim.runs.programs.process import Process
 from helpers.commands import reported
 
@@ -172,24 +172,24 @@ def test_a_kernel_may_wait_for_the_program(run: Run, monkeypatch: pytest.MonkeyP
 
 def test_the_program_waits_for_what_it_asks_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long launches take that were not executed before."""
-    settle = unseen.Unseen.settle
+    settle = deferred_launches.DeferredLaunches.settle
 
-    def slowly(waiting: unseen.Unseen, options: Options) -> None:
+    def slowly(waiting: deferred_launches.DeferredLaunches, options: Options) -> None:
         if options.progress:
             options.progress(0, 0)
         settle(waiting, options)
 
     monkeypatch.setattr(process, "PATIENCE", 0.1)
-    monkeypatch.setattr(unseen, "is_small", lambda launch: False)
-    monkeypatch.setattr(unseen.Unseen, "settle", slowly)
+    monkeypatch.setattr(deferred_launches, "is_small", lambda launch: False)
+    monkeypatch.setattr(deferred_launches.DeferredLaunches, "settle", slowly)
     assert run("later") == ("0 45 0\n", 0, 4)
 
 
 def test_the_same_launch_right_behind_one_that_changed_nothing_is_known(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repeats, "LEAST", 0.0)
-    monkeypatch.setattr(repeats, "BYTES_PER_SECOND", math.inf)
+    monkeypatch.setattr(repeated_launches, "LEAST", 0.0)
+    monkeypatch.setattr(repeated_launches, "BYTES_PER_SECOND", math.inf)
     looked_at, launched = list[bytes](), Process.launched
 
     def noted(process: Process, content: bytes) -> bytes:
@@ -200,5 +200,5 @@ def test_the_same_launch_right_behind_one_that_changed_nothing_is_known(
     assert run("same") == ("8\n", 0, 403)
     assert len(looked_at) < 40
     assert run("same", options=["-s", "200"]) == ("8\n", 0, 203)
-    monkeypatch.setattr(unseen, "is_small", lambda launch: False)
+    monkeypatch.setattr(deferred_launches, "is_small", lambda launch: False)
     assert run("two", kernel="pure") == ("", 0, 90)

@@ -19,7 +19,7 @@ from banksim.kernels.compilers.headers import hint
 from banksim.kernels.global_addresses import PROGRAM
 from banksim.machine.launch import Buffer
 from banksim.machine.program_memory import ProgramMemory
-from banksim.runs.programs import executable, libraries, repeats, standins
+from banksim.runs.programs import executable, libraries, repeated_launches, standins
 from banksim.system import ending
 from helpers.commands import err_of, reported
 from helpers.places import DATA, PROGRAMS, written_to
@@ -139,13 +139,13 @@ def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeyp
 
     called = libraries.called
     monkeypatch.setattr(libraries, "called", counted)
-    monkeypatch.setattr(repeats, "has_one_thread", lambda connection: True)
+    monkeypatch.setattr(repeated_launches, "has_one_thread", lambda connection: True)
     memory = ProgramMemory(1)
     arrays = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
     for array in arrays:
         memory.hold(len(memory), Buffer(array.view(np.uint8), "memory"))
     x, y = PROGRAM.address_of(1), PROGRAM.address_of(2)
-    ones = repeats.Repeats(memory, socket.socket())
+    ones = repeated_launches.RepeatedLaunches(memory, socket.socket())
     ones.contents.changed |= {1, 2}
 
     def run(name: str, *words: int) -> list[float]:

@@ -25,7 +25,7 @@ from banksim.runs.by_classes import is_small
 from banksim.runs.counts_to_conflicts import run_of
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
-from banksim.runs.programs.repeats import MOST_BUFFERS, Key, Repeats, counts_alone
+from banksim.runs.programs.repeated_launches import MOST_BUFFERS, Key, RepeatedLaunches, counts_alone
 from banksim.runs.programs.standins import HEAP_SLOT
 from banksim.runs.run import Rules
 
@@ -81,14 +81,14 @@ class CountedLaunch:
 
 
 @dataclass
-class Unseen:
+class DeferredLaunches:
     """The launches of one process that wait. `freed`: the numbers of allocations that the program has freed but they
     still use; `read_at_once`: those of malloc's heap, and of the variables of modules, from which every launch copies
     its constants; `undecided`: launches of which classes cannot tell all; `small`: launches that are next to
     no work, and the seconds that they took."""
 
     memory: ProgramMemory
-    repeats: Repeats
+    repeats: RepeatedLaunches
     waiting: list[CountedLaunch] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     read_at_once: set[int] = field(default_factory=lambda: {HEAP_SLOT})

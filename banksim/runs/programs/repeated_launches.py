@@ -26,8 +26,8 @@ from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
 from banksim.runs.programs import libraries
-from banksim.runs.programs.contents import Contents
 from banksim.runs.programs.libraries import Called
+from banksim.runs.programs.memory_contents import Contents
 from banksim.runs.run import Rules, execute_launch
 
 LEAST = 0.05
@@ -118,7 +118,7 @@ class Known(Generic[Done]):
 
 
 @dataclass
-class Repeats:
+class RepeatedLaunches:
     """Executes the launches of one process. `shared`: the numbers of the allocations that the program's own code sees;
     `variables`: of those that hold modules' variables, some of which it may see.
     `seconds`: what the launches of each kernel took; `credit`: the seconds in which memory may still be looked at.

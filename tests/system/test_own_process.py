@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from banksim.errors import InputError
-from banksim.system.apart import Outcome, apart
+from banksim.system.own_process import Outcome, apart
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs import executable, repeats, unseen
+from banksim.runs.programs import deferred_launches, executable, repeated_launches
 from banksim.runs.run import execute_launch
 from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
@@ -223,10 +223,10 @@ def run_both_ways(program: str, tmp_path: Path, monkeypatch: Patch, capfd: Said)
     def run(*arguments: object) -> tuple[int, int]:
         found = []
         for least in (1, 1 << 40):
-            monkeypatch.setattr(unseen, "LEAST_BLOCKS", least)
-            monkeypatch.setattr(unseen, "is_small", lambda launch: SMALL in arguments)
-            monkeypatch.setattr(unseen, "SLOW", 0.0)
-            monkeypatch.setattr(repeats, "LEAST", inf)
+            monkeypatch.setattr(deferred_launches, "LEAST_BLOCKS", least)
+            monkeypatch.setattr(deferred_launches, "is_small", lambda launch: SMALL in arguments)
+            monkeypatch.setattr(deferred_launches, "SLOW", 0.0)
+            monkeypatch.setattr(repeated_launches, "LEAST", inf)
             found.append(run_once(program, arguments))
         (some, waiting), (launches, at_once) = found
         assert waiting == at_once
@@ -257,7 +257,9 @@ def test_small_launches_wait_once_they_took_too_long_together(outcome: Callable[
 
 
 def test_nobody_sees_what_an_interrupted_launch_left(program: str, monkeypatch: Patch, capfd: Said) -> None:
-    monkeypatch.setattr(unseen, "is_small", lambda launch: False)
-    monkeypatch.setattr(repeats, "execute_launch", lambda *launch: replace(execute_launch(*launch), partial=True))
+    monkeypatch.setattr(deferred_launches, "is_small", lambda launch: False)
+    monkeypatch.setattr(
+        repeated_launches, "execute_launch", lambda *launch: replace(execute_launch(*launch), partial=True)
+    )
     main(["run", program, "copy"])
     assert capfd.readouterr().out == "y 1826922948 unknown error\n"  # what the host had

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from banksim.runs.programs import executable, repeats
-from banksim.runs.programs.contents import Contents
+from banksim.runs.programs import executable, repeated_launches
+from banksim.runs.programs.memory_contents import Contents
 from banksim.runs.programs.process import Process
 from helpers.executed_launches import counted_run
 from helpers.fixtures import Patch, Said
@@ -173,9 +173,9 @@ def run_both_ways(program: str, tmp_path: Path, monkeypatch: Patch, capfd: Said)
     def run(*arguments: object) -> tuple[int, int]:
         found = []
         for least in (0.0, inf):
-            monkeypatch.setattr(repeats, "LEAST", least)
+            monkeypatch.setattr(repeated_launches, "LEAST", least)
             if arguments[0] != IN_PLACE:
-                monkeypatch.setattr(repeats, "BYTES_PER_SECOND", inf)
+                monkeypatch.setattr(repeated_launches, "BYTES_PER_SECOND", inf)
             found.append(run_once(program, arguments))
         (some, with_repeats), (launches, without) = found
         assert with_repeats == without
@@ -230,11 +230,11 @@ def test_memory_too_large_to_be_kept_is_not_copied(outcome: Callable[..., tuple[
     monkeypatch.setattr(
         Contents, "number_of", lambda c, slot: copied.append(c.memory[slot].data.nbytes) or look(c, slot)
     )
-    monkeypatch.setattr(repeats, "AT_LEAST", 1)
-    monkeypatch.setattr(repeats, "KEPT", 10_000)
+    monkeypatch.setattr(repeated_launches, "AT_LEAST", 1)
+    monkeypatch.setattr(repeated_launches, "KEPT", 10_000)
     assert outcome(LOOP) == (10, 10)
     assert 0 < max(copied) <= 10_000
-    monkeypatch.setattr(repeats, "KEPT", 30_000)
+    monkeypatch.setattr(repeated_launches, "KEPT", 30_000)
     assert outcome(LOOP) == (10, 2)
 
 

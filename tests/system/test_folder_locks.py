@@ -7,7 +7,7 @@ import time
 import zlib
 from pathlib import Path
 
-from banksim.system import turns
+from banksim.system import folder_locks
 from helpers.fixtures import Patch
 from helpers.places import PACKAGES
 
@@ -22,7 +22,9 @@ print("ready", flush=True)
 sys.stdin.readline()
 print(crc32.crc32(b"banksim" * 1000))
 """
-HOLDS = "import sys; from banksim.system import turns; turns.begin(sys.argv[1]); print('ready', flush=True); input()"
+HOLDS = (
+    "import sys; from banksim.system.folder_locks import begin; begin(sys.argv[1]); print('ready', flush=True); input()"
+)
 
 
 def ready(code: str, *words: object, **environment: str) -> subprocess.Popen[str]:
@@ -56,13 +58,13 @@ def test_processes_that_need_the_same_loops_compile_them_once(tmp_path: Path) ->
 
 def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: Patch) -> None:
     """Once the patience is used up, a process waits for nobody any more."""
-    monkeypatch.setattr(turns.Patience, "seconds", 0.3)
+    monkeypatch.setattr(folder_locks.Patience, "seconds", 0.3)
     holder = ready(HOLDS, tmp_path)
     for waits in (True, False):
         began = time.monotonic()
-        turns.begin(str(tmp_path))
+        folder_locks.begin(str(tmp_path))
         assert (time.monotonic() - began > 0.2) == waits
-        turns.end(str(tmp_path))
+        folder_locks.end(str(tmp_path))
     go_on(holder)
     assert holder.wait() == 0
 
@@ -70,14 +72,14 @@ def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: Patch) -> None:
 def test_a_turn_ends_with_its_process(tmp_path: Path) -> None:
     holder = ready(HOLDS, tmp_path)
     holder.kill()
-    turns.begin(str(tmp_path))
-    assert turns.HELD[str(tmp_path)] >= 0
-    turns.end(str(tmp_path))
-    assert turns.HELD == {}
+    folder_locks.begin(str(tmp_path))
+    assert folder_locks.HELD[str(tmp_path)] >= 0
+    folder_locks.end(str(tmp_path))
+    assert folder_locks.HELD == {}
     holder.communicate()
 
 
 def test_where_nothing_can_be_locked_nobody_waits(tmp_path: Path) -> None:
-    turns.begin(str(tmp_path / "none"))
-    turns.end(str(tmp_path / "none"))
-    turns.end(str(tmp_path))
+    folder_locks.begin(str(tmp_path / "none"))
+    folder_locks.end(str(tmp_path / "none"))
+    folder_locks.end(str(tmp_path))

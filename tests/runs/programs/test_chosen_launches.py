@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from banksim.__main__ import main
-from banksim.runs.programs.choice import choice
+from banksim.runs.programs.chosen_launches import choice
 from banksim.storage import open_trace
 from helpers.commands import err_of, out_of, reported
 from helpers.fixtures import Patch, Said, source_file
