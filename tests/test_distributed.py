@@ -198,18 +198,23 @@ def test_an_empty_trace(tmp_path: Path, cluster: LocalCluster) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["t.csv", "--workers", "1"], "only Parquet traces"),
+        (["CSV", "--workers", "1"], "only Parquet traces"),
         (["TRACE", "--scheduler", "tcp://127.0.0.1:9"], "no scheduler at tcp://127.0.0.1:9"),
         (["TRACE", "--scheduler", "hello://x"], "no scheduler at hello://x"),
         (["TRACE", "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"], "give one of them"),
         (["TRACE", "--workers", "many"], "give a whole number"),
         (["TRACE", "--workers", "0"], "give a whole number"),
-        (["nope.parquet", "--workers", "1"], "nope.parquet: No such file"),
+        (["nope.parquet", "--workers", "1"], "nope.parquet: no such file"),
     ],
 )
-def test_wrong_use_is_one_line(trace: Path, capsys: Said, monkeypatch: Patch, words: list[str], message: str) -> None:
+def test_wrong_use_is_one_line(
+    tmp_path: Path, trace: Path, capsys: Said, monkeypatch: Patch, words: list[str], message: str
+) -> None:
     monkeypatch.setattr(distributed, "PATIENCE", 1)
-    assert message in refused(capsys, ["replay", *(str(trace) if word == "TRACE" else word for word in words)])
+    csv = tmp_path / "t.csv"
+    csv.touch()
+    files = {"TRACE": str(trace), "CSV": str(csv)}
+    assert message in refused(capsys, ["replay", *(files.get(word, word) for word in words)])
 
 
 def test_variants_are_not_sent(trace: Path) -> None:

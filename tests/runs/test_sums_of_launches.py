@@ -48,7 +48,7 @@ def test_sums_of_launches_are_those_of_their_conflicts() -> None:
             times = int(random.integers(1, 4))
             run = SimpleNamespace(
                 counts=np.ones((2, 1), np.int64), judged=judged, cycles=None, findings=(), findings_lost=0, hints=(),
-                partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
+                untimed="", partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
                 launch=SimpleNamespace(doubts={}),
             )  # fmt: skip
             for _ in range(times):
