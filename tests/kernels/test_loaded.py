@@ -16,7 +16,7 @@ import banksim
 from banksim.__main__ import main
 from banksim.architectures.bank_rules import architectures
 from banksim.errors import InputError
-from banksim.runs.programs.launches import KernelLaunches, Shape
+from banksim.runs.programs.kernel_launches import KernelLaunches, Shape
 from banksim.runs.programs.numba_hooks import simulated
 from helpers.commands import out_of
 from helpers.places import KERNELS

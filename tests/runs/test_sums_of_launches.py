@@ -1,6 +1,5 @@
 """What launches counted is added up before conflicts are made of it, with the sums that the conflicts would have."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from banksim.banks.conflicts import Conflicts, merge, repeated
 from banksim.machine.llvm.counts import by_site, numbers_of
 from banksim.machine.state import TALLY, aligned
 from banksim.runs.counts_to_conflicts import Judged
-from banksim.runs.programs.launches import KernelLaunches, Shape, in_order
+from banksim.runs.programs.kernel_launches import KernelLaunches, Shape, in_order
+from helpers.executed_launches import run_by_hand
 from helpers.places import H200, loaded
 
 RULES = tuple(map(architecture, ("sm_90", "sm_75")))
@@ -46,13 +46,9 @@ def test_sums_of_launches_are_those_of_their_conflicts() -> None:
         for _ in range(launches):
             judged = Judged(kernel, tuple(numbers), by_site(numbers, tallies(random, kernel.shared_base)), RULES)
             times = int(random.integers(1, 4))
-            run = SimpleNamespace(
-                counts=np.ones((2, 1), np.int64), judged=judged, cycles=None, findings=(), findings_lost=0, hints=(),
-                untimed="", partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
-                launch=SimpleNamespace(doubts={}),
-            )  # fmt: skip
+            run = run_by_hand(kernel, judged)
             for _ in range(times):
-                found.add(run, ONCE)  # type: ignore[arg-type]
+                found.add(run, ONCE)
             assert "conflicts" not in vars(judged), "was made before anybody looked"
             alone = Judged(kernel, judged.sites, judged.tallies, RULES)
             expected = [merge(a, repeated(b, times)) for a, b in zip(expected, alone, strict=True)]

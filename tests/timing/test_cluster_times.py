@@ -12,7 +12,7 @@ import pytest
 import banksim
 from banksim.errors import Fault
 from banksim.report.text.cycles import page
-from banksim.runs.programs.launches import Times
+from banksim.runs.programs.kernel_launches import Times
 from helpers.places import loaded
 from helpers.recordings import arrays, clocked
 from machine.test_clusters import kernels

@@ -16,7 +16,8 @@ from banksim.wording import in_file, place
 
 if TYPE_CHECKING:
     from banksim.runs.outcome import Run
-    from banksim.runs.programs.launches import KernelLaunches, Launches
+    from banksim.runs.programs.kernel_launches import KernelLaunches
+    from banksim.runs.programs.launches import Launches
 
 
 @dataclass(frozen=True)

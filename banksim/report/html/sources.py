@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from banksim.kernels.kernel import Instruction
     from banksim.requests.trace import Site
     from banksim.runs.outcome import Run
-    from banksim.runs.programs.launches import KernelLaunches
+    from banksim.runs.programs.kernel_launches import KernelLaunches
 
 AROUND = 3
 """Lines without accesses that are shown before and behind one with them."""

@@ -21,7 +21,8 @@ from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import listed, mean, number, plural, ways
 
 if TYPE_CHECKING:
-    from banksim.runs.programs.launches import KernelLaunches, Launches, Times
+    from banksim.runs.programs.kernel_launches import KernelLaunches, Times
+    from banksim.runs.programs.launches import Launches
 
 NO_TIME = "elapsed_time of events was answered by nan: --timing simulates how long launches take."
 TIME = (

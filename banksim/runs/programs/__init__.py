@@ -2,7 +2,8 @@
 any other CUDA program in processes of its own.
 
 device.py               what the simulated GPU says of itself
-launches.py             what the launches cost, kernel by kernel
+launches.py             the launches: executed, counted, written
+kernel_launches.py      what all launches of one kernel cost
 chosen_launches.py      which of them are counted
 clock.py                the time between two events
 

@@ -29,7 +29,8 @@ from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.chosen_launches import Choice
 from banksim.runs.programs.clock import Clock
 from banksim.runs.programs.driver import CONTEXT, Driver
-from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter, Shape
+from banksim.runs.programs.kernel_launches import Shape
+from banksim.runs.programs.launches import Launches, LaunchProgress, RequestsWriter
 from banksim.runs.programs.triton_driver import simulated_triton
 from banksim.runs.programs.warp_launches import simulated_warp
 from banksim.runs.resolve import numba_kernel

@@ -43,7 +43,8 @@ from banksim.runs.programs.argument_names import Named, called
 from banksim.runs.programs.chosen_launches import Choice
 from banksim.runs.programs.deferred_launches import DeferredLaunches
 from banksim.runs.programs.device_memory_file import Mapped, whole_file
-from banksim.runs.programs.launches import RequestsWriter, Shape
+from banksim.runs.programs.kernel_launches import Shape
+from banksim.runs.programs.launches import RequestsWriter
 from banksim.runs.programs.modules import LoadedModule
 from banksim.runs.programs.repeated_launches import RepeatedLaunches
 from banksim.runs.programs.shared_by_processes import Shared

@@ -25,7 +25,8 @@ from banksim.runs.languages.language import decoded
 from banksim.runs.languages.triton_lines import own_lines
 from banksim.runs.options import Call, Options
 from banksim.runs.programs import device
-from banksim.runs.programs.launches import Execute, Shape
+from banksim.runs.programs.kernel_launches import Shape
+from banksim.runs.programs.launches import Execute
 from banksim.runs.programs.torch_on_host import of_host, on_host
 from banksim.runs.resolve import launched
 from banksim.system.changed_modules import changed

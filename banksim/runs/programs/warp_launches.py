@@ -21,7 +21,8 @@ from banksim.kernels.kernel import Kernel
 from banksim.runs.languages import warp
 from banksim.runs.languages.language import decoded
 from banksim.runs.options import Call, Options
-from banksim.runs.programs.launches import Execute, Shape
+from banksim.runs.programs.kernel_launches import Shape
+from banksim.runs.programs.launches import Execute
 from banksim.runs.resolve import launched
 from banksim.system.changed_modules import changed
 

@@ -16,7 +16,7 @@ from banksim.report.text.conflict_table import notes
 from banksim.report.text.kernel import report
 from banksim.requests.trace import Site
 from banksim.runs.outcome import Run
-from banksim.runs.programs.launches import KernelLaunches, Shape
+from banksim.runs.programs.kernel_launches import KernelLaunches, Shape
 from helpers.goldens import assert_golden
 
 FILE = "kernels/product.py"

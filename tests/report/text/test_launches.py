@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from banksim import architecture
@@ -16,9 +15,12 @@ from banksim.report.text.program import report
 from banksim.requests.trace import Site
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
-from banksim.runs.programs import launches as programs
-from banksim.runs.programs.launches import KernelLaunches, Launches, Shape
+from banksim.runs.programs import kernel_launches
+from banksim.runs.programs.kernel_launches import KernelLaunches, Shape
+from banksim.runs.programs.launches import Launches
+from helpers.executed_launches import run_by_hand
 from helpers.goldens import assert_golden
+from helpers.places import H200, loaded
 
 FILE = "kernels/stencil.py"
 ROW = tuple(4 * lane for lane in range(32))
@@ -117,17 +119,13 @@ def test_the_time_of_a_launch_that_comes_again_is_estimated_once_for_all(monkeyp
         asked.append(run)
         return 1.5
 
-    monkeypatch.setattr(programs, "microseconds_of", microseconds_of)
+    monkeypatch.setattr(kernel_launches, "microseconds_of", microseconds_of)
     one = launches([], ["sm_90"]).judged
     spent = SimpleNamespace(total=30, ideal=20, assumptions=("of clusters",))
-    run = SimpleNamespace(
-        counts=np.ones((2, 1), np.int64), judged=one, cycles=spent, findings=(), findings_lost=0, hints=(),
-        partial=False, instructions=2, thread_instructions=64, out_of_bounds=(), doubtful={},
-        launch=SimpleNamespace(doubts={}),
-    )  # fmt: skip
+    run = run_by_hand(loaded(H200 / "barriers.cubin")["barrier_3d"], one, spent)
     found = KernelLaunches("again", (), one)
     for _ in range(1000):
-        found.add(run, Shape((1, 1, 1), (32, 1, 1), 0))  # type: ignore[arg-type]
+        found.add(run, Shape((1, 1, 1), (32, 1, 1), 0))
     found.settle()
     assert found.times
     assert (found.times.cycles, found.times.ideal, found.times.microseconds) == (30000, 20000, 1500)
