@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.errors import InputError
 from banksim.requests.counts import Status
 
 LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
@@ -176,6 +175,8 @@ class Figures:
     name: str
     clock_mhz: int
     multiprocessors: int
+    l1_and_shared: int
+    """Bytes of the memory of one that is both L1 cache and shared memory."""
     launch: Figure
     """Nanoseconds that a launch takes beyond its blocks: its start and its end,"""
     spread: Figure
@@ -198,6 +199,8 @@ class Figures:
     dram: Dram
     held: dict[str, Held]
     """By what is done to what: a line of 128 bytes, a sector of 32, a part of a sector, a lane of those at one word."""
+    assumption: str = ""
+    """What is assumed of all of them; empty where they were measured."""
 
     def around(self, active: int) -> float:
         """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
@@ -245,6 +248,7 @@ H200 = Figures(
     "sm_90",
     clock_mhz=1980,
     multiprocessors=132,
+    l1_and_shared=256 << 10,  # CUDA programming guide
     launch=Figure(1570, "measured", LAUNCHES),
     spread=Figure(200, "measured", MEMORY),
     event=Figure(1300, "measured", BETWEEN),
@@ -302,10 +306,4 @@ H200 = Figures(
     },
 )
 FIGURES = {"sm_90": H200}
-
-
-def figures(name: str) -> Figures:
-    """Raises `InputError` for an architecture whose time nobody has measured in such detail."""
-    if name not in FIGURES:
-        raise InputError(f"no time model for {name}: it was measured for {', '.join(FIGURES)} only")
-    return FIGURES[name]
+"""Those that were measured."""

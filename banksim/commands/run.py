@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 
 from banksim import wording
 from banksim.architectures.code_layout import executed as executed_code
-from banksim.architectures.latencies import figures
+from banksim.architectures.other_generations import figures
 from banksim.commands.shared import execution_options, kernel_list, program_words, report_options
 from banksim.commands.shared.output_options import OutputStream
 from banksim.commands.shared.program_words import parse as parse

@@ -4,6 +4,7 @@ From the machine code to the report:
 
 control_fields.py       the scheduling fields that the compiler writes into every instruction
 issue_table.py          a kernel's code as a table: one row for each instruction, with all that issuing it needs
+published_pipes.py      … at the rates of other generations
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
 accounts.py             what the time of the warps is spent on

@@ -99,7 +99,7 @@ def count_parts(address: Column, mask: Column, op: Column, width: Column, words:
 
 def simulated(trace: Trace, rows: Ints, cost: Ints, parts: Ints, chained: bool) -> int:
     """One block on the model of the path; rows sorted by epoch, warp, then as they came."""
-    from banksim.architectures.latencies import figures
+    from banksim.architectures.other_generations import figures
     from banksim.timing.bare_requests_loop import Requests, path_cycles
 
     numbers = np.unique(trace.warp[rows], return_inverse=True)[1]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures, Numbers
 from banksim.architectures.occupancy import limits
+from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
@@ -29,6 +30,7 @@ from banksim.timing.dram import Sizes
 from banksim.timing.global_memory import busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
+from banksim.timing.published_pipes import at_published_rates
 from banksim.timing.same_lines import NEVER, remember
 from banksim.timing.spent_cycles import TimedBlock
 
@@ -76,26 +78,28 @@ class Simulated:
     stop: Stop | None
 
 
-L1_AND_SHARED = 256 << 10
-"""Bytes of the memory of a multiprocessor that is both, of compute capability 9.0 (CUDA programming guide)."""
 ALLOWANCE = 1 << 25
 """Without a limit of the user's: if no block has ended after so many warp instructions for each sub-core that has a
 warp, they are taken for an endless loop. That takes less than a minute."""
 
 
-table_of = lru_cache(maxsize=256)(code_table)
-"""Nobody writes to it: a kernel has it for all its launches."""
+@lru_cache(maxsize=256)
+def table_of(kernel: Kernel) -> npt.NDArray[np.void]:
+    """Nobody writes to it: a kernel has it for all its launches."""
+    return at_published_rates(code_table(kernel), kernel)
+
+
 STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def l1_bytes(launch: Launch, resident: int) -> int:
+def l1_bytes(launch: Launch, resident: int, figures: Figures) -> int:
     """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks. The driver is
     assumed to take the smallest size that holds these: asked for one, it once took a larger one than that
     (h200_arbitration.json: 64 KB beside blocks of 7)."""
     known = limits(launch.kernel.arch)
     needed = resident * (launch.shared_bytes - launch.kernel.shared_base + known.reserved)
     taken = next((size for size in known.carveouts if size >= needed), known.shared)
-    return L1_AND_SHARED - taken
+    return figures.l1_and_shared - taken
 
 
 def between_first(numbers: Numbers, warps: int) -> int:
@@ -113,7 +117,7 @@ class One:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
-        memory = new_memory(shared_memory_path.REQUESTS, l1_bytes(launch, places), figures, active)
+        memory = new_memory(shared_memory_path.REQUESTS, l1_bytes(launch, places, figures), figures, active)
         self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None

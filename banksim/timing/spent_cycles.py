@@ -155,7 +155,7 @@ class Cycles:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What was assumed, and not measured: of global memory, and of the ways between blocks."""
-        found = []
+        found = [self.figures.assumption] if self.figures.assumption else []
         if self.spent.memory and self.global_latency is not None:
             found.append(f"global memory answers {self.global_latency:,} cycles later than shared (--global-latency)")
         elif self.spent.memory:

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.latencies import Figures, figures
+from banksim.architectures.latencies import Figures
+from banksim.architectures.other_generations import figures
+from banksim.errors import UntimedError
 from banksim.machine.faults import raise_unless_interrupted
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled, compile_for
@@ -72,7 +74,10 @@ def run_timed(
     requests take. Raises `InputError` where there is no time model."""
     known = figures(launch.kernel.arch)
     size = launch.cluster_blocks
-    on_first = range(0, launch.blocks // size, known.at_once(size))
+    at_once = known.at_once(size)
+    if not at_once:
+        raise UntimedError(f"{launch.kernel.plain_name}: how many clusters run at once on {known.name} is not known")
+    on_first = range(0, launch.blocks // size, at_once)
     together = min(resident(launch).blocks, len(on_first))
     chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or rounds(len(on_first), together)]]
     stepwise = compile_for(launch, stepwise=True)

@@ -171,7 +171,10 @@ def test_cold_caches_are_said(source: Path, capsys: Said) -> None:
         (["kernel", "x.cu", "--timing", "--workers", "2"], "--timing: for a simulation in one process"),
         (["run", "--global-latency", "9", "x.py"], "--global-latency: give --timing too"),
         (["run", "--timing", "--trace", "x.parquet", "x.py"], "--timing and --trace: a timed run writes no trace"),
-        (["run", "--timing", "--arch", "sm_86", str(PROGRAMS / "transpose.py")], "no time model for sm_86"),
+        (
+            ["run", "--timing", "--arch", "sm_103", str(PROGRAMS / "transpose.py")],
+            "no time model for sm_103",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(words: list[str], message: str, capsys: Said) -> None:

@@ -31,7 +31,7 @@ def time_options(group: _ArgumentGroup) -> None:
         "--timing",
         action="store_true",
         help="simulate time too: cycles by source line, what conflicts cost, what limits the kernel, an estimate for "
-        "the launch (sm_90; the first blocks of one SM are timed, the others counted)",
+        "the launch (measured on sm_90, assumed on others; the first blocks of one SM are timed, the others counted)",
     )
     group.add_argument(
         "--global-latency",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from banksim.architectures.other_generations import multiprocessors
 from banksim.errors import InputError, UnsupportedError
 from banksim.kernels.compilers.numba_without_gpu import capability, replaced
 from banksim.kernels.triton import preset_of
@@ -38,8 +39,6 @@ TYPES: dict[str, str] = {
 """NumPy's types of scalars by Triton's."""
 FLAGS = ("padding", "round_f32_to_tf32")
 """Flags of tensor descriptors; Triton 3.5 has only the first."""
-MULTIPROCESSORS = 132
-"""Of an H200 (cudaDeviceGetAttribute)."""
 Named: TypeAlias = dict[str, object]
 """Arguments or constants by name."""
 
@@ -48,7 +47,7 @@ Named: TypeAlias = dict[str, object]
 def importing(arch: str) -> Iterator[None]:
     """Files of Triton ask it, and often PyTorch, which GPU they run on, and choose their configurations by that."""
     major, minor = capability(arch)
-    asked = SimpleNamespace(name=arch, major=major, minor=minor, multi_processor_count=MULTIPROCESSORS)
+    asked = SimpleNamespace(name=arch, major=major, minor=minor, multi_processor_count=multiprocessors(arch))
     with ExitStack() as stack:
         if find_spec("triton"):
             stack.enter_context(driver(gpu(arch)))

@@ -1,6 +1,7 @@
 """What the simulated GPU says of itself: an H200's answers, where banksim can keep what they promise.
 
-A GPU of another architecture answers as an H200 would that had the limits of its compute capability.
+A GPU of another architecture answers as an H200 would that had the limits of its compute capability, and the
+multiprocessors, clocks and caches that are published of such a GPU.
 """
 
 import os
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from banksim.architectures.bank_rules import architecture
 from banksim.architectures.latencies import FIGURES
 from banksim.architectures.occupancy import limits, occupancy
+from banksim.architectures.published_gpus import published
 from banksim.errors import InputError, UnsupportedError
 
 DRIVER_VERSION = 13000
@@ -78,7 +80,9 @@ ATTRIBUTES = {**dict(zip(_words[::2], map(int, _words[1::2]), strict=True)), **O
 
 
 def name(arch: str) -> str:
-    return f"{'NVIDIA H200' if arch == 'sm_90' else f'GPU of {arch}'}, simulated by banksim"
+    gpu = published(arch)
+    known = f"NVIDIA {gpu.name}" if gpu else "NVIDIA H200" if arch == "sm_90" else f"GPU of {arch}"
+    return f"{known}, simulated by banksim"
 
 
 def capability(arch: str) -> tuple[int, int]:
@@ -98,7 +102,24 @@ def attributes(arch: str) -> dict[str, int]:
         "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": of.shared,
         "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": of.block_shared,
         "RESERVED_SHARED_MEMORY_PER_BLOCK": of.reserved,
+        **of_published(arch),
     }
+
+
+def of_published(arch: str) -> dict[str, int]:
+    """The attributes that are published of a GPU."""
+    gpu = published(arch)
+    return (
+        {}
+        if gpu is None
+        else {
+            "MULTIPROCESSOR_COUNT": gpu.multiprocessors,
+            "CLOCK_RATE": 1000 * gpu.clock_mhz,
+            "L2_CACHE_SIZE": gpu.l2_bytes,
+            "GLOBAL_MEMORY_BUS_WIDTH": gpu.bus_bits,
+            "MEMORY_CLOCK_RATE": gpu.memory_clock_khz,
+        }
+    )
 
 
 def attributes_of_programs(arch: str) -> dict[str, int]:

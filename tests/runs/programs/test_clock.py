@@ -157,3 +157,25 @@ def test_a_launch_without_a_time_is_counted_and_its_program_goes_on(tmp_path: Pa
     assert plain["time"]["refused"] == []
     out_of(capfd, ["run", "--timing", "--output", str(report), str(program)])
     assert "Not timed: meet: the time of blocks that wait for each other is not simulated" in report.read_text()
+
+
+def test_a_program_is_told_the_time_of_a_gpu_that_is_published(tmp_path: Path, capfd: Said) -> None:
+    program, report = tmp_path / "program.cu", tmp_path / "report.json"
+    program.write_text("""
+#include <cstdio>
+__global__ void k(int *a) { a[threadIdx.x] += 1; }
+int main() {
+    int *d; cudaMalloc(&d, 128);
+    cudaEvent_t from, to; cudaEventCreate(&from); cudaEventCreate(&to);
+    cudaEventRecord(from); k<<<1, 32>>>(d); cudaEventRecord(to);
+    float time; cudaEventElapsedTime(&time, from, to);
+    cudaDeviceProp is; cudaGetDeviceProperties(&is, 0);
+    printf("%f %d", time, is.multiProcessorCount);
+}
+""")
+    words = ["run", "--timing", "--arch", "sm_86", "--json", "--output", str(report), str(program)]
+    time, count = out_of(capfd, words).split()
+    assert 0.001 < float(time) < 0.01
+    assert count == "82"
+    (kernel,) = json.loads(report.read_text())["kernels"]
+    assert any("RTX 3090" in one for one in kernel["time"]["assumptions"])
