@@ -42,6 +42,13 @@ def trailing_ones(v: Value) -> Value:
     return v & ~(v + 1)
 
 
+def upper_slope(slope: Value, lower: Value, count: Value | int) -> Value:
+    """The slope of the bits from number `count` on, where `lower` is that of those below: (slope - lower) / 2^count,
+    without a difference that may have a bit more than slopes have."""
+    high, borrowed = slope.like(slope.ir, "i") >> count, lower.like(lower.ir, "i") >> slope.bits - 1
+    return unsigned(high - borrowed)
+
+
 def fields(mask: int) -> list[tuple[int, int]]:
     """The runs of ones in a mask, as (first bit, bit behind)."""
     found, at = [], 0
@@ -289,8 +296,7 @@ class Followed:
             return self.pure(operator.rshift, o)
         self.x.within_kind(self)
         rest = self.lower_slopes(count) if count else self.zeros()
-        upper = [s - r for s, r in zip(self.slopes, rest, strict=True)]
-        slopes = [s.like((s.like(s.ir, "i") >> count).ir, "u") for s in upper]
+        slopes = [upper_slope(s, r, count) for s, r in zip(self.slopes, rest, strict=True)]
         return self.with_slopes(self.plain >> o.plain, slopes, o)
 
     def shifted_right(self, o: Followed) -> Followed:
@@ -306,12 +312,9 @@ class Followed:
         shift = where(moved, bits - amount, none)
         words = self.x.inner.low(amount) if bits == 64 else amount
         lower = self.low_slopes(shift, where(moved, (none - 1) >> shift, none), self.x.inner.first(words), moved)
-        slopes = []
-        for s, rest in zip(self.slopes, lower, strict=True):
-            over = s - rest
-            over = unsigned(over.like(over.ir, "i") >> where(moved, amount, none))
-            slopes.append(where(amount < bits, over, none))
-        return self.with_slopes(plain, slopes, o)
+        count = where(moved, amount, none)
+        upper = (upper_slope(s, rest, count) for s, rest in zip(self.slopes, lower, strict=True))
+        return self.with_slopes(plain, [where(amount < bits, s, none) for s in upper], o)
 
     # ---- comparisons, which come out the same in all blocks of the region
     def compared(self, o: Term, how: How) -> Followed:

@@ -82,6 +82,8 @@ BODIES = {
         if (bx % 16 * 3 + (bx * 128 + 1) % 4096 / 1024 == 3) s[tid * 8] = 1;""",
     "shift_by_argument": """unsigned k = n % 7 + 1, i = bx * 64 + tid; s[(i >> k << 2) & 511] = 1;
         s[(i & ((1u << k) - 1)) * 2 & 511] = 1; if ((i >> k) % 3 == by % 3) s[tid] = 1; s[i >> (n & 63) & 511] = 1;""",
+    "upper_bits": """unsigned u = bx * 0x50000000u + 0x30000000u; int i = bx * 0x7fffffffu + 0x80000001u;
+        if (u >> (n + 23 & 31) == 1) s[tid * 4] = 1; if ((i >> (n + 21 & 31)) + (int)tid < 64) s[tid * 2] = 1;""",
     "signed_shift_by_argument": """int k = n & 3, i = ((int)bx - 9) * 50; s[(i >> k) & 511] = 1;
         s[((long long)i << 20 >> (k + 18)) & 511] = 1; s[(i >> (tid & 31)) & 511] = 1;""",
     "masks_of_argument": """unsigned m = n * 8; s[(bx * 16 + tid & m) & 511] = 1; s[(bx * 16 | m) & 511] = 1;
@@ -161,6 +163,15 @@ BODIES = {
         s[(unsigned)(v >> 32) + (unsigned)v & 511] = 1;""",
     "generic_atomic": """unsigned* p = n > 5 ? s : out; p[tid] = by; __syncthreads();
         unsigned v = atomicAdd(p + (tid & 7), 2u); __syncthreads(); s[(v + tid) & 511] = 1;""",
+    "table_of_keys": """s[tid] = ~0u; __syncthreads();
+        unsigned key = (tid * 7 + bx % 5) % 40, h = key * 0x9e3779b1u >> 26;
+        for (unsigned k = 0; k < 64; ++k, h = (h + 1) & 63) { unsigned old = atomicCAS(s + h, ~0u, key);
+        if (old == ~0u || old == key) break; } s[h * 2 + 128] = 1;""",
+    "sorted_by_digit": """unsigned key = tid * 37 + bx * n ^ by, lane = tid & 31, digit = key & 15, peers = ~0u;
+        for (unsigned b = 0; b < 4; ++b) { unsigned o = __ballot_sync(~0u, digit >> b & 1);
+        peers &= digit >> b & 1 ? o : ~o; } unsigned rank = __popc(peers & (1u << lane) - 1), before = 0;
+        if (!rank) s[tid / 32 * 16 + digit] = __popc(peers); else if (tid < 32) s[tid + 64] = 0; __syncthreads();
+        for (unsigned k = 0; k < digit; ++k) before += (peers >> k & 1) * 3 + k; s[before + rank & 511] = key;""",
     "matrix_through_shared": """s[tid] = tid * by; __syncthreads();
         unsigned a, at = (unsigned)__cvta_generic_to_shared(s) + 16 * (tid & 7);
         asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(at));
