@@ -3,25 +3,22 @@
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-HEAD = """
-__constant__ unsigned table[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3};
-__constant__ unsigned char bytes[16] = {1, 0, 7, 255, 128, 3, 2, 9, 4, 31, 64, 5, 6, 8, 16, 33};
-__device__ __noinline__ unsigned thrice(unsigned v, unsigned n) { return v > n ? v * 3 : v; }
-__device__ __noinline__ unsigned folded(unsigned v, unsigned n) { return n ? folded(v * 5 + n, n - 1) : v; }
-__device__ __noinline__ unsigned once(unsigned v) { return v + 1; }
-__device__ __noinline__ unsigned twice(unsigned v) { return v * 2; }
-"""
+HEAD = Path(__file__).with_suffix(".cuh").read_text()
 FRAME = """
 extern "C" __global__ %(bounds)s void %(name)s(unsigned* out, const unsigned* in, unsigned n) {
     __shared__ __align__(16) unsigned s[512];
+    __shared__ unsigned t[64];
     const unsigned bx = blockIdx.x, by = blockIdx.y, bz = blockIdx.z;
     const unsigned tid = threadIdx.x + blockDim.x * threadIdx.y;
     const unsigned at = (unsigned)__cvta_generic_to_shared(s);
     unsigned a = %(a)s, b = %(b)s, c = %(c)s, sum = 0;
+    unsigned long long w = %(w)s;
     unsigned local[8] = {a, b, c, tid, bx, by, 1, 2};
+    %(fill)s
     %(body)s
-    out[tid] = sum + a + b + c + local[tid & 7];
+    out[tid] = sum + a + b + c + local[tid & 7] + (unsigned)w;
 }
 """
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
@@ -40,6 +37,8 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
         self.loops = 0
+        self.through_shared = False
+        """Whether values pass through shared memory."""
 
     def one(self, *of: str) -> str:
         return self.draw.choice(of)
@@ -131,7 +130,34 @@ class Writer:
             f"(({x} & 1) ? once : twice)({y})",
             f"__umul24({x}, {y})",
             f"(unsigned)(unsigned short)({x}) / 7u",
+            f"functions[({x}) & 3]({y})",
+            f"logic<{self.draw.randrange(256)}>({x}, {y}, {self.leaf()})",
+            f"field({x}, {self.one('3', '8', 'tid & 15', y)}, {self.one('5', '16', 'n & 7', self.leaf())})",
+            f"signed_field({x}, {self.one('3', '8', 'tid & 15', y)}, {self.one('5', '16', 'n & 7', self.leaf())})",
+            f"inserted({x}, {y}, {self.one('3', '8', 'n & 15', y)}, {self.one('5', '12', 'n & 7')})",
+            f"clamped_shift({x}, {self.one('n', 'n & 31', 'tid', y)})",
+            f"carried({x}, {y}, {self.leaf()})",
+            f"borrowed({x}, {y}, {self.leaf()})",
+            f"multiplied({x}, {y}, {self.leaf()})",
+            f"({x} >> (n & 31))",
+            f"(({x}) * {self.draw.randrange(1 << 32)}u >> {self.one('31', '28', '16', '(n & 31)')})",
+            f"((unsigned)((int)(({x}) * {self.draw.randrange(1 << 32)}u) >> {self.one('31', '20', '(n & 31)')}))",
+            f"pairs[({x}) & 3].{self.one('a', 'b', 'c[1]')}",
+            f"(unsigned)(w >> {self.one(small, '33', '40', '(n & 63)')})",
+            f"(unsigned)(w / {divisor})",
+            f"(unsigned)((long long)w >> {self.one('35', '(n & 63)')})",
+            f"(w < (unsigned long long)({x}) * 77 ? {x} : {y})",
+            f"((long long)w > (long long)(int)({x}) - 5 ? {x} : {y})",
+            f"(unsigned)((unsigned __int128)w * ({x}) >> {self.one('32', '64', '70')})",
+            f"__vmaxs2({x}, {y})",
+            f"__vabsdiffu4({x}, {y})",
+            f"min(min({x}, {y}), {self.leaf()})",
+            f"__rhadd({x}, {y})",
+            f"(unsigned)__float2int_rd((float)(int)({x}) * 0.01f)",
+            f"(unsigned)((int)({x}) % -3)",
         ]
+        if self.through_shared:
+            forms += [f"t[({x}) & 63]"] * 4
         return self.draw.choice(forms)
 
     def test(self) -> str:
@@ -186,6 +212,8 @@ class Writer:
         )
 
     def change(self) -> str:
+        if self.draw.random() < 0.25:
+            return self.change_of_more()
         to = self.one("a", "b", "c", "local[tid & 7]", f"local[({self.value(1)}) & 7]", "local[2]")
         x = self.value(self.draw.choice([1, 2, 3]))
         lanes = "__activemask()"
@@ -212,6 +240,34 @@ class Writer:
                 f"if ({self.test()}) {{ {to} = in[tid & 63]; {self.one('', to + ' = ' + x + ';')} }}",
             ]
         )
+
+    def change_of_more(self) -> str:
+        """A change of the number of 64 bits, or of values in shared memory."""
+        x, y, to = self.value(2), self.value(1), self.one("a", "b", "c")
+        forms = [
+            f"w += {x};",
+            f"w = w * {self.one('3', '0x100000001ull', '0x9E3779B97F4A7C15ull', 'n')} + {x};",
+            f"w ^= (unsigned long long)({x}) << {self.one('3', '31', '32', '50')};",
+            f"w = {self.test()} ? w - {x} : w >> {self.one('1', '7', '(n & 15)')};",
+            f"w = ((unsigned long long)({x}) << 32 | ({y}));",
+        ]
+        if self.through_shared:
+            forms = [
+                *forms,
+                f"t[tid & 63] = {x};",
+                f"t[({x}) & 63] = {y};",
+                f"if ({self.test()}) t[tid & 63] = {x};",
+                f"((unsigned char*)t)[({x}) & 255] = {y};",
+                f"((uint2*)t)[({x}) & 31] = make_uint2({y}, {x});",
+                f"{to} = ((unsigned short*)t)[({x}) & 127];",
+                f"{to} = atomicAdd(&t[({x}) & 63], {y});",
+                f"{to} = atomicMax((int*)&t[({x}) & 63], (int)({y}));",
+                f"{to} = atomicCAS(&t[({x}) & 63], {y}, {x});",
+                f"{to} = atomicInc(&t[tid & 7], {y});",
+                f"atomicXor(&t[({x}) & 63], {y});",
+                f"w = atomicAdd((unsigned long long*)t + (({x}) & 31), w);",
+            ]
+        return self.draw.choice(forms)
 
     def loop(self, depth: int) -> str:
         self.loops += 1
@@ -320,16 +376,21 @@ class Writer:
 
     def kernel(self, name: str) -> str:
         bounds = self.one("", "", "", "__launch_bounds__(1024, 2)", "__maxnreg__(32)")
-        a, b, c = self.value(1), self.value(1), self.value(2)
-        for old in ("local", "a", "b", "c"):  # what is not declared yet
-            a, b, c = (word_replaced(one, old, "tid") for one in (a, b, c))
-        return FRAME % {"name": name, "bounds": bounds, "a": a, "b": b, "c": c, "body": self.whole()}
+        a, b, c, w = self.value(1), self.value(1), self.value(2), self.value(1)
+        fill = self.value(2)
+        for old in ("local", "a", "b", "c", "w"):  # what is not declared yet
+            a, b, c, w = (word_replaced(one, old, "tid") for one in (a, b, c, w))
+        self.through_shared = self.draw.random() < 0.4
+        fill = f"for (unsigned k = tid; k < 64; k += blockDim.x * blockDim.y) t[k] = {fill}; __syncthreads();"
+        body = self.whole()
+        filled, self.through_shared = fill if self.through_shared else "", False
+        return FRAME % {"name": name, "bounds": bounds, "a": a, "b": b, "c": c, "w": w, "fill": filled, "body": body}
 
 
 def word_replaced(text: str, old: str, new: str) -> str:
     if old == "local":
         return re.sub(r"\blocal\[", "table[3 + ", text)
-    return re.sub(rf"\b{old}\b", new, text)
+    return re.sub(rf"(?<!\.)\b{old}\b", new, text)
 
 
 def source(seed: int, count: int, named: Callable[[int], str] = "k{}".format) -> str:
