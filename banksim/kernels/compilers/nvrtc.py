@@ -43,7 +43,7 @@ def compile_nvrtc(source: Compilation) -> bytes:
     """The cubin of a file's device side. CompileError with NVRTC's log."""
     text = source.file.read_text(errors="replace")
     folders = [source.file.parent, *tools.include_folders(), *source.helpers]
-    options = [f"--gpu-architecture={source.arch}", "-w", *source.options(), *source.preprocessing()]
+    options = [f"--gpu-architecture={source.arch}", "-w", "--device-int128", *source.options(), *source.preprocessing()]
     options += [f"-I{folder}" for folder in folders]
     headers: dict[str, str] = {}
     while True:

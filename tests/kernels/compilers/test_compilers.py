@@ -337,6 +337,10 @@ def test_a_header_of_macros_alone_by_nvrtc(no_host_compiler: None) -> None:
     assert compile_cuda("#include <cassert>\n__global__ void k(int *a) { assert(a[0]); }")
 
 
+def test_integers_of_128_bits_by_nvrtc(no_host_compiler: None) -> None:
+    assert compile_cuda("__global__ void k(long *a) { a[0] = (unsigned __int128)a[0] * a[1] >> 70; }")
+
+
 IN_WHOLE = {"(anonymous namespace)::hidden", "fill<7u>", "same", "bounded"}
 
 
