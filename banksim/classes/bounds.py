@@ -9,7 +9,7 @@ from banksim.machine import codes
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
 from banksim.machine.llvm.engine import LLVMEngine
-from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, Value, constant
+from banksim.machine.llvm.values import INT, LANES, LONGS, POINTER, VOID, WORDS, Value, constant
 from banksim.machine.state import CONTEXT, ERROR
 
 FAR = 1 << 62
@@ -65,8 +65,8 @@ class Bounds:
         self, of: Followed, below: Value, above: Value | None, slopes: Slopes, step_bits: int | Value, *others: Followed
     ) -> None:
         """In all blocks of the region, Σ slope·k lies from −`below` to `above` (None: any number), in the executing
-        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help: a guess
-        where lanes differ."""
+        lanes where `of` is known. `step_bits`: slopes matter modulo 2^step_bits, so that longer steps may help; where
+        lanes differ, the most bits of any: steps that help these lanes help the others."""
         if not self.axes:
             return
         mask = self.inner.executing()
@@ -80,8 +80,17 @@ class Bounds:
             *(self.longs(s, signed=True) for s in slopes),
         ]
         function = self.e.outline("bound", VOID, [POINTER, *[INT[32]] * 3, *[LONGS] * len(arguments)], self.build_bound)
-        bits = step_bits.ir if isinstance(step_bits, Value) else INT[32](step_bits)
+        bits = self.most(step_bits, mask) if isinstance(step_bits, Value) else INT[32](step_bits)
         self.e.b.call(function, [self.inner.context, INT[32](self.inner.pc), mask, bits, *arguments])
+
+    def most(self, v: Value, mask: ir.Value) -> ir.Value:
+        """The largest u32 in the lanes of a mask."""
+        if v.lanes == 1:
+            return v.ir
+        zeros = ir.Constant(WORDS, None)
+        return self.e.call(
+            "llvm.vector.reduce.umax.v32i32", INT[32], self.e.b.select(self.e.as_bools(mask), v.ir, zeros)
+        )
 
     def build_bound(self, context: ir.Value, pc: ir.Value, mask: ir.Value, bits: ir.Value, *rows: ir.Value) -> None:
         """The sums at the far corner of the region show at once whether the bound holds everywhere. Where it does not,

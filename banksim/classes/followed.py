@@ -256,7 +256,7 @@ class Followed:
         shift = x.inner.where(some, upper, none)
         below = x.inner.where(some, (none - 1) >> shift, none)
         alike = (sign ^ mask) == below
-        lower = self.low_slopes(shift, x.inner.where(alike, below, none), x.inner.first(32 - upper), some)
+        lower = self.low_slopes(shift, x.inner.where(alike, below, none), 32 - upper, some)
         out = []
         for s, rest in zip(self.slopes, lower, strict=True):
             over, rest = s - rest, x.inner.where(alike, rest, none)
@@ -310,9 +310,9 @@ class Followed:
         amount = o.plain.like(o.plain.ir, "u")
         none, moved = amount ^ amount, (amount != 0) & (amount < bits)
         shift = where(moved, bits - amount, none)
-        words = self.x.inner.low(amount) if bits == 64 else amount
-        lower = self.low_slopes(shift, where(moved, (none - 1) >> shift, none), self.x.inner.first(words), moved)
         count = where(moved, amount, none)
+        words = self.x.inner.low(count) if bits == 64 else count
+        lower = self.low_slopes(shift, where(moved, (none - 1) >> shift, none), words, moved)
         upper = (upper_slope(s, rest, count) for s, rest in zip(self.slopes, lower, strict=True))
         return self.with_slopes(plain, [where(amount < bits, s, none) for s in upper], o)
 

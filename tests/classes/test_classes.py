@@ -30,6 +30,7 @@ BODIES = {
     "stride_by_block": "s[tid * (bx % 4 + 1)] = 1;",
     "stride_by_every_block": "s[tid * bx & 511] = 1;",
     "swizzle": "s[tid ^ (bx & 7)] = 1; s[(tid * 8) ^ (by & 3)] = 2;",
+    "swizzle_by_rows": "unsigned row = tid & 15; s[row * 4 + ((tid / 16 ^ bx + row) & 3)] = 1;",
     "shift_by_period": "s[tid + 32 * (bx % 8)] = 1;",
     "shift_by_less": "s[(tid + bx) & 511] = 1; s[tid * 2 + by % 3] = 1;",
     "shift_by_lanes": "s[tid * 4 + (tid & 1) * 32 * (bx % 3)] = 1;",
@@ -128,8 +129,8 @@ def test_what_depends_on_data_is_executed_and_said(kernels: dict[str, Any], name
 
 def test_classes_are_few_where_blocks_are_alike(kernels: dict[str, Any]) -> None:
     """A grid of millions of blocks takes no longer: its blocks are not executed one by one."""
-    classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "shift_by_period": 8,
-               "stride_by_block": 4, "wrap_at_end": 64, "any_sign": 12, "factor_that_stays": 8,
+    classes = {"plain": 1, "guard": 3, "early_exit": 3, "rows_and_columns": 3, "swizzle": 40, "swizzle_by_rows": 4,
+               "shift_by_period": 8, "stride_by_block": 4, "wrap_at_end": 64, "any_sign": 12, "factor_that_stays": 8,
                "division": 60, "minimum": 54, "switch": 5, "far_wrap": 128}  # fmt: skip
     nothing = banksim.absent(1 << 34, np.uint32)
     for name, count in classes.items():
