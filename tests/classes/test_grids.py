@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grids import CUSTOMARY, GRIDS, IRREGULAR, LIBRARY, PRACTICE, SETS, Grid
+from grids import CUSTOMARY, GRIDS, IRREGULAR, LIBRARY, PRACTICE, SETS, UNUSUAL, Grid
 
 import banksim
 from banksim.runs.outcome import Run
@@ -22,9 +22,11 @@ EXECUTED = ("causal_softmax", "layer_norm", "radix_ranks", "compressed_rows", "l
 """Kernels whose blocks are all executed, and need memory: data decide what they do."""
 EACH = ("shuffled", "bits", "spilled", "doubling", "rastered", "pairs", "hilbert", "stream_k", "morton_product",
         "hilbert_copy", "packed_sequences", "scaled_rows", "dropped", "packed_triangles",
-        "grouped_queries")  # fmt: skip
+        "grouped_queries", "ranks", "hashed_shift", "filled_copies")  # fmt: skip
 """Those of which nearly each block is executed, as far as counts need it."""
-OF_A_GPU = [one for one in (*GRIDS, *IRREGULAR, *CUSTOMARY, *LIBRARY, *PRACTICE) if one.name in RECORDED]
+OF_A_GPU = [
+    one for one in (*GRIDS, *IRREGULAR, *CUSTOMARY, *LIBRARY, *PRACTICE, *UNUSUAL) if one.name in RECORDED and one.paged
+]
 TAKES_SECONDS = [one for one in OF_A_GPU if one.kernel in (*EXECUTED, *EACH) and np.prod(one.grid) > 10**5]
 OTHER = {
     "pyramid 1001x1003 16000,16033": "what the source page calls ideal of 8 bytes, where half of the lanes ask",
@@ -38,6 +40,7 @@ MORE = {
     "boxes 43x41x37 163,144": (162, 1938),
     "halo3d 101x103x105 803,411": (0, 1_016_576),
     "tiles_of_threads 1000003 8000013,7": (1_428_574, 49_142_935),
+    "table_of_functions 1000003 32,50000": (6_000_018, 128_000_384),
 }
 """By how much the counters of instructions and of thread instructions are above the sums of the source page's rows.
 Every row agrees with ours; why the counters have more is not known."""
@@ -54,7 +57,9 @@ def loaded() -> Any:
 def counted(module: Any, one: Grid) -> Run:
     array = np.zeros if one.kernel in EXECUTED else banksim.absent
     memory = [array(size // 4, np.float32) for size in one.memory]
-    return banksim.run(module[one.kernel], one.grid, one.block, [*memory, *map(np.uint32, one.numbers)], values=False)
+    given = [*memory, *map(np.uint32, one.numbers)]
+    dynamic = one.dynamic_shared
+    return banksim.run(module[one.kernel], one.grid, one.block, given, values=False, dynamic_shared=dynamic)
 
 
 @pytest.mark.parametrize("one", [one for one in GRIDS if one.kernel in FEW], ids=lambda one: one.name)
@@ -108,6 +113,23 @@ def test_a_gpu_counts_the_same(module: Any, one: Grid) -> None:
     counters = hardware["smsp__inst_executed.sum"], hardware["smsp__thread_inst_executed.sum"]
     more, more_threads = MORE.get(one.name, (0, 0))
     assert (mine.instructions + more, mine.thread_instructions + more_threads) == counters
+
+
+@pytest.mark.parametrize("one", [one for one in UNUSUAL if not one.paged], ids=lambda one: one.name)
+def test_a_gpu_counts_the_same_in_grids_of_more_than_two_billion_blocks(module: Any, one: Grid) -> None:
+    """Its counters, but for the wavefronts of loads: these hold some of other traffic."""
+    mine, hardware = counted(module, one), RECORDED[one.name]["hardware"]
+    sites = {op: [site for site in mine.conflicts.sites if site.op == op] for op in ("ld", "st")}
+    found = [mine.instructions, mine.thread_instructions, *(sum(s.requests for s in sites[op]) for op in sites)]
+    assert [*found, sum(site.transactions for site in sites["st"])] == [
+        hardware["smsp__inst_executed.sum"],
+        hardware["smsp__thread_inst_executed.sum"],
+        hardware["smsp__inst_executed_op_shared_ld.sum"],
+        hardware["smsp__inst_executed_op_shared_st.sum"],
+        hardware["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"],
+    ]
+    loads = hardware["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]
+    assert 0 <= loads - sum(site.transactions for site in sites["ld"]) < 1e-6 * loads
 
 
 def test_most_of_what_was_recorded_has_more_than_a_million_blocks() -> None:

@@ -1,6 +1,6 @@
 """Launches of one to ten million blocks, counted by a GPU: what counting by classes must give.
 
-SET is `grids`, `irregular`, `customary`, `library` or `practice`, a file of kernels beside this one:
+SET is `grids`, `irregular`, `customary`, `library`, `practice` or `unusual`, a file of kernels beside this one:
 
 python grids.py compile SET           makes tests/data/hardware/SET.cubin
 python grids.py launch SET NAME …     launches, on a GPU
@@ -41,6 +41,9 @@ class Grid:
     block: Sequence[int]
     numbers: Sequence[int]
     memory: Sequence[int] = (SMALL, SMALL)
+    dynamic_shared: int = 0
+    paged: bool = True
+    """Whether its source page is recorded, for which a GPU takes many times as long."""
 
     @property
     def name(self) -> str:
@@ -196,7 +199,33 @@ PRACTICE = [
     Grid("compacted", (1_000_003,), (64,), (100, 37)),
     Grid("offsets_in_shared", (1_000_003,), (64,), (24, 1000)),
 ]
-SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY, "practice": PRACTICE}
+UNUSUAL = [
+    Grid("table_of_functions", (1_000_003,), (64,), (32, 50_000)),
+    Grid("jumps", (1_000_003,), (64,), (3, 400_000)),
+    Grid("layouts_of_structs", (1_000_003,), (64,), (70_000, 2)),
+    Grid("strides_of_bytes", (1_000_003,), (64,), (9, 64)),
+    Grid("carved", (500_009, 3), (64,), (100, 30_000), dynamic_shared=4096),
+    Grid("carries", (1_000_003, 2), (64,), (0x01000001, 0x40)),
+    Grid("ring", (1_000_003,), (64,), (64, 259)),
+    Grid("leaving_lanes", (1_000_003,), (64,), (13, 5)),
+    Grid("elected", (1_000_003,), (64,), (1, 7)),
+    Grid("sorted_warps", (1_000_003,), (64,), (7, 13)),
+    Grid("some_warps", (100_003, 11), (128,), (5, 9)),
+    Grid("stored_matrices", (1_000_003, 2), (64,), (128, 1)),
+    Grid("signed_places", (1_000_003,), (64,), (64, 1000)),
+    Grid("hashed_shift", (10_000_019,), (64,), (0x70000000, 29)),
+    Grid("filled_copies", (1_000_003,), (64,), (1000, 1)),
+    Grid("compacted_by_index", (1_000_003,), (128,), (7, 3)),
+    Grid("diagonals", (301, 1009), (64,), (19_205, 64_500)),
+    Grid("ranks", (500_002, 4), (64,), (20_000_001, 3)),
+    Grid("plain", (33_554_431,), (32,), (1_000_000_011, 7)),
+    Grid("plain", (7, 65_535, 3), (32,), (150, 5)),
+    Grid("plain", (2**31 - 1,), (32,), (4_000_000_007, 1 << 31), paged=False),
+    Grid("plain", (65_537, 65_535), (32,), (2_000_000, 7), paged=False),
+    Grid("plain", (100_003, 3, 7000), (32,), (3_000_000, 5), paged=False),
+]
+SETS = {"grids": GRIDS, "irregular": IRREGULAR, "customary": CUSTOMARY, "library": LIBRARY, "practice": PRACTICE,
+        "unusual": UNUSUAL}  # fmt: skip
 
 
 def compile_all(chosen: str) -> None:
@@ -216,7 +245,7 @@ def launch_all(chosen: str, names: list[str]) -> None:
             continue
         arrays = [driver.zeros(size) for size in one.memory]
         numbers = [raw(np.uint32(number).tobytes()) for number in one.numbers]
-        driver.launch(driver.function(module, one.kernel), one.grid, one.block, [*arrays, *numbers])
+        driver.launch(driver.function(module, one.kernel), one.grid, one.block, [*arrays, *numbers], one.dynamic_shared)
         driver.free(arrays)
 
 
@@ -229,9 +258,10 @@ def device(chosen: str, out: Path) -> None:
     collected = {f"counters{n}": ["--metrics", ",".join(names)] for n, names in enumerate(COUNTERS)}
     collected["source"] = ["--section", "SourceCounters"]
     for name, what in collected.items():
+        launches = [one.name for one in SETS[chosen] if one.paged or name != "source"]
         report = str(work / f"{name}.ncu-rep")
         limit = "45" if name == "source" else "20"
-        done = subprocess.run(["timeout", limit, "ncu", *quiet, "-f", *what, "-o", report, *program])
+        done = subprocess.run(["timeout", limit, "ncu", *quiet, "-f", *what, "-o", report, *program, *launches])
         print(name, done.returncode, flush=True)
         page = ["ncu", "--import", report, "--csv", "--print-kernel-base", "mangled", "--page"]
         text = subprocess.run([*page, "source" if name == "source" else "raw"], capture_output=True).stdout
@@ -251,7 +281,8 @@ def convert(chosen: str, folder: Path) -> None:
     from banksim.runs.validation import profiler
 
     grids = SETS[chosen]
-    pages = profiler.source_pages((folder / "source.csv").read_text(), len(grids))
+    paged = [one for one in grids if one.paged]
+    pages = dict(zip(paged, profiler.source_pages((folder / "source.csv").read_text(), len(paged)), strict=True))
     counters: list[dict[str, int]] = [{} for _ in grids]
     for n, names in enumerate(COUNTERS):
         found = profiler.counted((folder / f"counters{n}.csv").read_text(), {name: name for name in names})
@@ -260,10 +291,10 @@ def convert(chosen: str, folder: Path) -> None:
     about, profiled = (folder / "about.txt").read_text().splitlines()[:2]
     name, driver = about.split(", ")
     launches: list[dict[str, Any]] = []
-    for one, page, counted in zip(grids, pages, counters, strict=True):
-        rows = [row(found) for found in profiler.rows(page)]
+    for one, counted in zip(grids, counters, strict=True):
+        rows = [row(found) for found in profiler.rows(pages[one])] if one.paged else []
         launches.append({"name": one.name, "rows": rows, "hardware": counted})
-    listings = {one.kernel: listing(page) for one, page in zip(grids, pages, strict=True)}
+    listings = {one.kernel: listing(page) for one, page in pages.items()}
     recorded = {"device": name, "driver": driver, "profiler": f"Nsight Compute {profiled.split()[1]}"}
     text = json.dumps({"recorded": recorded, "listings": listings, "launches": launches}, separators=(",", ":"))
     (DATA / f"{chosen}.json").write_text(re.sub(r'(\{"name"|\[\d+,\d+,)', r"\n\1", text) + "\n")
