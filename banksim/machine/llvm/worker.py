@@ -121,7 +121,7 @@ class Worker:
         self.kept: object = None
         """What its code needs besides."""
         self.pace = math.inf
-        """Seconds that a block of its last launch took, with all that belongs to running it."""
+        """Seconds of CPU time that a block of its last launch took, with all that belongs to running it."""
         self.at_start: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8] | int]] = []
         """What its blocks change, and its bytes before the first, where it is kept for another launch."""
         self.begin(launch, budget, stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 SMALL = 1 << 15
 """Threads of a launch below which a second worker costs more than it brings, unless it lasts: others then join."""
 SHORT = 2e-3
-"""Seconds of a launch, by the last one of its kernel, up to which one worker runs all of its blocks at once: no other
-will join it."""
+"""Seconds of a launch on one worker, by the last launch of its kernel, up to which that runs all of its blocks at once:
+to wake another takes longer than that saves."""
 
 
 def nothing(worker: Worker) -> None:
@@ -91,7 +92,8 @@ def execute(
     spare = 0
     if workers is None:
         workers = most = min(cores(), len(blocks) // size)
-        if launch.threads * len(blocks) < SMALL:
+        pace = min((worker.pace for worker in idle[-1:]), default=math.inf) if idle else math.inf
+        if launch.threads * len(blocks) < SMALL or pace * len(blocks) < SHORT:
             workers = 1
             spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
     budget = (max_instructions or 2**62) // (workers * size)
@@ -130,8 +132,14 @@ def execute(
     stops: list[tuple[int, Stop]] = []
     waiting, at = enumerate(pieces), [0] * len(stop_words)
     queue = threading.Lock()
+    spent: list[float] = []
 
     def work(n: int, own: Sequence[Worker]) -> None:
+        began = time.thread_time()
+        run_pieces(n, own)
+        spent.append(time.thread_time() - began)
+
+    def run_pieces(n: int, own: Sequence[Worker]) -> None:
         """Run one piece after the other. At a fault those end that run later ones, and none is begun: the fault that is
         told is the first in order, however many run at once."""
         while True:
@@ -157,9 +165,9 @@ def execute(
     later = [partial(join, n) for n in range(workers, workers + spare)]
     in_threads(works, stop_words, lambda: progress and progress(*progress_of(team, compiled)), later)
     seconds = time.perf_counter() - began
-    team[0].pace = seconds / max(len(blocks), 1)
     real = [one for one in stops if one[1].code != codes.INTERRUPTED] or stops
     for worker in team:
+        worker.pace = sum(spent) / max(len(blocks), 1)
         settle(worker)
     tell_stray(team)
     for collector in collectors:

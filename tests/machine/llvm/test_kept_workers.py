@@ -82,3 +82,25 @@ def test_equal_tallies_are_equal_in_every_byte() -> None:
     dirty = [np.full(tallies.nbytes, 0xA5, np.uint8) for _ in range(64)]
     del dirty  # what NumPy is given next
     assert merged([tallies]).tobytes() == tallies.view(np.uint8).tobytes()
+
+
+@pytest.mark.parametrize(("short", "wanted"), [(math.inf, [2, 1, 1]), (0, [2, 2, 2])])
+def test_short_launches_of_many_threads_have_one_worker(
+    short: float, wanted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its last launch a kernel is known to take less time than waking a second worker does."""
+    prepared, in_threads, used = run.launched, workers.in_threads, []
+    kept: dict[Any, Any] = {}
+
+    def counted(works: Any, *words: Any) -> Any:
+        used.append(len(works))
+        return in_threads(works, *words)
+
+    monkeypatch.setattr(run, "launched", lambda *call: dataclasses.replace(prepared(*call), kept=kept))
+    monkeypatch.setattr(workers, "in_threads", counted)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(workers, "SMALL", 1)
+    monkeypatch.setattr(workers, "SHORT", short)
+    results = [launched("textbook.matmul<16, 0>") for _ in range(3)]
+    assert used == wanted
+    assert all((one.counts == results[0][0].counts).all() for one, _ in results)
