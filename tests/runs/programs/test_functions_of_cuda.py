@@ -24,6 +24,7 @@ pytestmark = [
         ("conditional_graphs.cu", "304 turns\n304 turns\ndone\n"),  # a condition's default is assigned once a launch
         ("graphs.cu", "done\n"),
         ("queries.cu", "done\n"),
+        ("unnamed_lanes.cu", "496 248 7\n3 603 803\naaaaaaaa 1\n"),
         ("tensor_maps.cu", ""),
         ("virtual_memory.cu", "1 2097152 7 8\n8 7\n1 1\n"),
     ],

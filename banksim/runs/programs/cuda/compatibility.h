@@ -46,5 +46,24 @@ static inline cudaError_t cudaMemPrefetchAsync(const void *start, size_t size, i
 static inline cudaError_t cudaMemAdvise(const void *start, size_t size, cudaMemoryAdvise advice, int device) {
     return cudaMemAdvise(start, size, advice, banksim_location(device));
 }
+
+/* What lanes of a warp told each other before programs named these lanes: all that were active did. (__any is left out:
+   headers of CUDA 13 name something of their own so.) */
+#if __CUDA_ARCH__ >= 700
+#define __all(predicate) __all_sync(__activemask(), predicate)
+#define __ballot(predicate) __ballot_sync(__activemask(), predicate)
+template <class T> static __device__ inline T __shfl(T value, int lane, int width = warpSize) {
+    return __shfl_sync(__activemask(), value, lane, width);
+}
+template <class T> static __device__ inline T __shfl_up(T value, unsigned int delta, int width = warpSize) {
+    return __shfl_up_sync(__activemask(), value, delta, width);
+}
+template <class T> static __device__ inline T __shfl_down(T value, unsigned int delta, int width = warpSize) {
+    return __shfl_down_sync(__activemask(), value, delta, width);
+}
+template <class T> static __device__ inline T __shfl_xor(T value, int mask, int width = warpSize) {
+    return __shfl_xor_sync(__activemask(), value, mask, width);
+}
+#endif
 #endif
 #endif
