@@ -369,6 +369,14 @@ def test_nvidias_own_runtime_is_refused_with_what_cures_it(tmp_path: Path, monke
     assert "link with -cudart shared" in capfd.readouterr().err
 
 
+def test_a_limit_of_addresses_is_told_once(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
+    """A program that looks at no error would go on with wrong results, and without a word."""
+    written_to(tmp_path / "one.cu", ONE)
+    monkeypatch.chdir(tmp_path)
+    assert run("sh", "-c", "nvcc -w -arch=sm_90 -o one one.cu && ulimit -v 30000000 && ./one") == 1
+    assert re.fullmatch(r"banksim: no GPU: 16 TiB of addresses.*ulimit -v\?\n", capfd.readouterr().err)
+
+
 # ---- bad input
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import banksim
 from banksim import architecture
 from banksim.errors import Fault, InputError, UnsupportedError
 from banksim.machine.addresses import address_of
-from banksim.runs.programs import device
+from banksim.runs.programs import device, standins
 from banksim.runs.programs.arguments import Arguments
 from banksim.runs.programs.driver import Allocations, Driver
 from banksim.runs.programs.numba_hooks import simulated
@@ -156,6 +157,18 @@ def test_the_device_has_an_h200s_memory_of_which_the_hosts_is_free(
     known = {"SC_PAGE_SIZE": 4096, "SC_AVPHYS_PAGES": 1, "SC_PHYS_PAGES": pages}
     monkeypatch.setattr(device.os, "sysconf", known.get)
     assert (device.memory(), device.kept()) == ((4096, 150_109_880_320), kept)
+
+
+def test_what_the_device_says_of_itself_is_known() -> None:
+    """An attribute without an answer is 0 to a program, as no limit is on a GPU."""
+    made = (standins.SOURCES / "runtime_device.c").read_text()
+    asked = re.findall(r"PROPERTY\(\w+, ([A-Z]\w+)\)", made)
+    for several in re.findall(r"PROPERTIES_\d\(\w+, (\w+), ([\w, ]+)\)", made):
+        asked += [several[0] + end for end in several[1].split(", ")]
+    known = device.attributes_of_programs("sm_90")
+    assert {"MAX_BLOCK_DIM_X", "MAX_PITCH"} < set(asked)
+    assert [name for name in asked if name not in known and not name.startswith("WHICH")] == []
+    assert known["TEXTURE_PITCH_ALIGNMENT"] == 32
 
 
 def test_whole_programs_are_told_of_clusters_where_there_are_some() -> None:
