@@ -9,7 +9,7 @@ from pathlib import Path
 from banksim.architectures import capabilities
 from banksim.architectures.code_layout import CONSTANT_BANK, CONSTANT_BANKS
 from banksim.errors import BanksimError, InputError, first_line
-from banksim.kernels import demangling, disassembly
+from banksim.kernels import demangling, disassembly, embedded_ptx
 from banksim.kernels.address_space import AddressSpace
 from banksim.kernels.compilers import tools
 from banksim.kernels.compilers.ptx import link
@@ -151,7 +151,8 @@ def shown(line: Line) -> tuple[str | None, int | None, tuple[tuple[str, str, int
     in a library it is."""
     own, inside = in_own_code(line)
     inlined = tuple((demangling.readable(called), file, number) for called, file, number in own.inlined)
-    return (own.file or PTX_FILE) if own.line else None, own.line or None, inlined, inside
+    of_ptx = own.file.startswith(embedded_ptx.SECTION) or not own.file  # what nvlink calls the PTX of each of its files
+    return (PTX_FILE if of_ptx else own.file) if own.line else None, own.line or None, inlined, inside
 
 
 class Reading:

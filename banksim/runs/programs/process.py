@@ -64,6 +64,7 @@ REFUSED = {
 }  # fmt: skip
 """What functions that are not provided return, by how their names begin. What has no name may be asked for by functions
 of the runtime or of the driver: cudaErrorNotSupported, which is the same number."""
+CMAKES_TRIAL = b"/CMakeDetermineCompilerABI_CUDA.bin "
 MOST_PREPARED = 256
 """Launches of a process that are kept prepared, by their messages without the parameters."""
 LAUNCHED, POSTED, END = map(ord, "LGE")
@@ -217,8 +218,10 @@ class Process:
 
     def without_tables(self, line: bytes) -> None:
         """Note why NVIDIA's own runtime, which some libraries contain, cannot go on. Some programs (cuda.bindings) ask
-        it for nothing but its version."""
-        self.stopped = line.decode()
+        it for nothing but its version, and CMake's trial of nvcc, which has the static runtime whatever CMake is told,
+        for GPUs that need not be there."""
+        if CMAKES_TRIAL not in line:
+            self.stopped = line.decode()
 
     def names(self, content: bytes) -> None:
         told = json.loads(content)

@@ -38,6 +38,8 @@ LIBRARIES = {
 }
 """The stand-ins for other libraries (cuda/libraries): their file names by the names of their sources."""
 DECLARED = {library: f"banksim_{library}_declared.h" for library in LIBRARIES}
+FLAGS = ("-cudart shared", "-lineinfo")
+"""What nvcc is told where a program starts it: the runtime for which there is a stand-in, and lines for the report."""
 COMPILERS = ("libnvrtc*.so.*", "libnvJitLink.so.*")
 """Libraries of NVIDIA's wheels that programs call as they are: they need no GPU. The wheels lack the names without a
 version by which programs are linked to them."""
@@ -286,7 +288,7 @@ def error_names(include: Path) -> Iterator[str]:
 def environment(libraries: Path) -> dict[str, str]:
     """The additions to a program's environment. With them it, and all that it starts, finds the stand-ins first;
     compilers and linkers find the headers and libraries that NVIDIA's wheels leave out. NVIDIA's own tools come last,
-    in the order of a CUDA installation; nvcc links the runtime for which there is a stand-in. Triton is told that its
+    in the order of a CUDA installation; nvcc gets `FLAGS`. Triton is told that its
     kernels are for an NVIDIA GPU: it would ask PyTorch, which may be one for processors only."""
 
     def beside(name: str, folder: object, first: bool) -> str:
@@ -296,8 +298,8 @@ def environment(libraries: Path) -> dict[str, str]:
     found = {name: beside(name, libraries, first=True) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH")}
     found["CPATH"] = beside("CPATH", f"{SOURCES / 'include'}{os.pathsep}{libraries}", first=False)
     flags = os.environ.get("NVCC_APPEND_FLAGS", "")
-    if "-cudart" not in flags:
-        found["NVCC_APPEND_FLAGS"] = f"{flags} -cudart shared".strip()
+    wanted = [flag for flag in FLAGS if flag.split()[0] not in flags]
+    found["NVCC_APPEND_FLAGS"] = " ".join(filter(None, [flags, *wanted]))
     found["TRITON_DEFAULT_BACKEND"] = os.environ.get("TRITON_DEFAULT_BACKEND", "nvidia")
     tools_last = [os.environ.get("PATH", os.defpath), *(str(root / "bin") for root in tools.roots())]
     return found | {"PATH": os.pathsep.join(tools_last)}

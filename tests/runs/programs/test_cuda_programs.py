@@ -329,8 +329,9 @@ def test_sources_of_c_come_with_those_of_cuda(tmp_path: Path, monkeypatch: Patch
 
 
 def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:
-    """With the header of a library of which there is a stand-in, in a file for the host's compiler at that."""
-    (tmp_path / "one.cu").write_text(f"#include <cublas_v2.h>\n{ONE}")
+    """With lines, and with the header of a library of which there is a stand-in, for the host's compiler at that."""
+    one = ONE.replace("*a = 3;", "__shared__ volatile int s; s = 3; *a = s;")
+    (tmp_path / "one.cu").write_text(f"#include <cublas_v2.h>\n{one}")
     (tmp_path / "two.cpp").write_text(
         "#include <cublas_v2.h>\nint two(cublasHandle_t h) { return cublasDestroy(h); }\n"
     )
@@ -343,6 +344,8 @@ def test_what_make_builds_and_runs(tmp_path: Path, monkeypatch: Patch, capfd: Sa
     status, report = reported(tmp_path, "make", "test")
     assert capfd.readouterr().out == "3\n"
     assert (status, report["launches"]) == (0, 1)
+    store, load = report["kernels"][0]["conflicts"][0]["sites"]
+    assert (store["file"], store["line"], load["line"]) == ("one.cu", 4, 4)
 
 
 def test_a_program_for_another_architecture_is_told_so(capfd: Said) -> None:
@@ -367,6 +370,10 @@ def test_nvidias_own_runtime_is_refused_with_what_cures_it(tmp_path: Path, monke
     subprocess.run(["strip", "one"], check=True)
     assert run("./one") == 2
     assert "link with -cudart shared" in capfd.readouterr().err
+    trial = tmp_path / "CMakeDetermineCompilerABI_CUDA.bin"  # CMake tries nvcc with it, and goes on without a GPU
+    os.rename("one", trial)
+    assert run("sh", "-c", f"{trial} || true") == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_a_limit_of_addresses_is_told_once(tmp_path: Path, monkeypatch: Patch, capfd: Said) -> None:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from banksim.__main__ import main
-from banksim.runs.programs.modules import LoadedModule
+from banksim.kernels.compilers.ptx import assemble
+from banksim.kernels.cubin import decode
+from banksim.runs.programs.modules import LoadedModule, linked
 from helpers.fixtures import Said
 from helpers.places import PROGRAMS
 
@@ -31,3 +33,12 @@ def test_lines_of_a_programs_ptx_are_no_lines_of_its_file() -> None:
     ptx = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }"
     kernel = LoadedModule(ptx, "sm_90", "./app").kernels["f"]
     assert {(i.site.file, i.site.line) for i in kernel.instructions if i.name == "EXIT"} == {("PTX of ./app", 4)}
+
+
+def test_lines_of_ptx_that_is_linked_have_its_files_name() -> None:
+    """nvlink names the PTX of every file by a number."""
+    ptx = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }"
+    parts = [assemble(code, "sm_90", ["-c"], "PTX of ./app") for code in (ptx, ptx.replace(b" f()", b" g()"))]
+    kernels = decode(linked(parts, "sm_90"), "PTX of ./app")
+    assert sorted(kernels) == ["f", "g"]
+    assert {i.site.file for kernel in kernels.values() for i in kernel.instructions if i.site.line} == {"PTX of ./app"}
