@@ -228,6 +228,17 @@ def require_runnable(name: str, content: bytes) -> None:
         raise InputError(f"{name} needs {old[0]}: compile it with CUDA 13, of which the runtime is {standins.RUNTIME}")
 
 
+def not_started(name: str, program: Path, error: OSError) -> str:
+    """What the system says of a program that it could not start. Of a file that is there it says that there is none
+    where it means what the file is to be loaded or read by."""
+    if not (isinstance(error, FileNotFoundError) and program.is_file()):
+        return f"{name}: {error.strerror}"
+    with open(program, "rb") as opened:
+        first = os.fsdecode(opened.readline(256))
+    interpreter = first.removeprefix("#!").split() if first.startswith("#!") else []
+    return f"{name} is started by {' '.join(interpreter[:1]) or 'a loader'}, which is not here"
+
+
 def lacking(program: Path, libraries: Path) -> str:
     """Which functions a program takes from stand-ins that lack them; empty if there are none, or it is no ELF file."""
     content = program.read_bytes()

@@ -81,7 +81,8 @@ def require_python(path: str, source: bytes) -> None:
     suffix = Path(path).suffix.lower()
     if suffix in (*SOURCES, ".ptx", ".cubin", ".fatbin"):
         raise InputError(f"{path} is no Python program: banksim kernel {path}:NAME executes a kernel of it")
-    if source.startswith(EXECUTABLE[0]):
+    shebang = source.partition(b"\n")[0] if source.startswith(b"#!") else b"python"
+    if source.startswith(EXECUTABLE[0]) or (b"python" not in shebang and not os.access(path, os.X_OK)):
         raise InputError(f"{path} is a program, and its mode does not let it be executed: chmod +x {path}")
     if source.startswith(EXECUTABLE):
         raise InputError(f"{path} is a program for another operating system: banksim run runs those of Linux")

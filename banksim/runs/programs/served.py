@@ -68,7 +68,7 @@ class Programs(Shared):
                 try:
                     process = subprocess.Popen([zeroth, *words[1:]], executable=words[0], env=environment)
                 except OSError as error:
-                    raise InputError(f"{words[0]}: {error.strerror}") from None
+                    raise InputError(executable.not_started(zeroth, Path(words[0]), error)) from None
                 status = self.wait(process)
                 with suppress(OSError):
                     listener.shutdown(socket.SHUT_RDWR)

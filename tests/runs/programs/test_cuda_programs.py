@@ -394,6 +394,7 @@ def test_a_limit_of_addresses_is_told_once(tmp_path: Path, monkeypatch: Patch, c
         (["--nvcc=-DX", "program.py"], "--nvcc: options for the compiler of .cu files, and there are none"),
         (["./other"], "./other is an executable for another processor than this computer's"),
         (["./cut"], "./cut is a damaged executable"),
+        (["./script"], "./script is started by /no/shell, which is not here"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_line(
@@ -406,7 +407,9 @@ def test_what_cannot_be_run_is_told_in_a_line(
     other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x08\x00" + bytes(60))  # for MIPS
     cut = tmp_path / "cut"
     cut.write_bytes(b"\x7fELF\x02\x01\x01")
-    for executable_file in (other, cut):
+    script = tmp_path / "script"
+    script.write_text("#!/no/shell -e\n")
+    for executable_file in (other, cut, script):
         executable_file.chmod(0o755)
     assert run(*words) == 2
     assert capfd.readouterr() == ("", f"banksim: {said}\n")

@@ -92,6 +92,11 @@ def test_a_program_from_standard_input(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("program", b"\x7fELF\x02\x01", "program is a program, and its mode does not let it be executed: chmod +x"),
+        (
+            "run.sh",
+            b"#!/bin/sh\nfi\n",
+            "run.sh is a program, and its mode does not let it be executed: chmod +x run.sh",
+        ),
         ("program.exe", b"MZ\x90\0", "program.exe is a program for another operating system"),
         ("k.cuh", b"", "k.cuh is no Python program: banksim kernel k.cuh:NAME executes"),
         ("k.ptx", b"", "k.ptx is no Python program: banksim kernel"),
