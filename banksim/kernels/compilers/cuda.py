@@ -1,6 +1,7 @@
 """CUDA C++ → cubin: nvcc where there is a host compiler, NVRTC where there is none."""
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -45,8 +46,14 @@ def compile_cuda(
     except CompileError as error:
         raise CompileError(from_here(str(error))) from None
     if left_out:
-        say(f"{wanted.file}: compiled without {left_out}, which the host needs")
+        tell_once(f"{from_here(str(wanted.file))}: compiled without {left_out}, which the host needs")
     return cubin
+
+
+@functools.cache
+def tell_once(line: str) -> None:
+    """Tell what a file is compiled without, which it may be for several instances."""
+    say(line)
 
 
 def compiled(wanted: Compilation) -> tuple[bytes, LeftOut | None]:

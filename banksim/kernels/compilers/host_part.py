@@ -35,8 +35,13 @@ class LeftOut:
     lines: list[tuple[int, int]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        spans = [str(first) if first == last else f"{first}–{last}" for first, last in sorted(self.lines)]
-        parts = [f"the headers {', '.join(self.headers)}"] if self.headers else []
+        joined: list[tuple[int, int]] = []
+        for first, last in sorted(self.lines):
+            follows = joined and first <= joined[-1][1] + 1
+            begun = joined.pop()[0] if follows else first
+            joined.append((begun, last))
+        spans = [str(first) if first == last else f"{first}–{last}" for first, last in joined]
+        parts = [f"the header{'s' * (len(self.headers) > 1)} {', '.join(self.headers)}"] if self.headers else []
         one = len(spans) == 1 and spans[0].isdigit()
         parts += [f"its line{'' if one else 's'} {', '.join(spans)}"] if spans else []
         return " and ".join(parts)

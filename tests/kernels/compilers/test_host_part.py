@@ -7,6 +7,7 @@ import pytest
 from banksim.__main__ import main
 from banksim.errors import BanksimError, CompileError
 from banksim.kernels.compilers import tools
+from banksim.kernels.compilers.cuda import tell_once
 from banksim.kernels.compilers.host_part import LeftOut, blank, constructs
 from banksim.kernels.load import load
 from helpers.fixtures import Patch, Said
@@ -50,7 +51,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_was_left_out_is_worded_by_how_many_lines_it_is() -> None:
-    for lines, said in ([(4, 4)], "its line 4"), ([(4, 6)], "its lines 4–6"), ([(9, 9), (4, 4)], "its lines 4, 9"):
+    for lines, said in (
+        ([(4, 4)], "its line 4"),
+        ([(4, 6)], "its lines 4–6"),
+        ([(9, 9), (4, 4)], "its lines 4, 9"),
+        ([(6, 9), (5, 5)], "its lines 5–9"),
+    ):
         assert str(LeftOut(lines=lines)) == said
 
 
@@ -61,11 +67,26 @@ def test_a_kernel_of_an_extension_is_executed_and_what_was_left_out_said(folder:
     said = capsys.readouterr()
     assert '"line": 12' in said.out
     [line] = said.err.splitlines()
+    tell_once.cache_clear()
     assert main(["kernel", f"{file}:columns", "--block", "32,32", "--arg", "float32[1024]", "--json"]) == 0
     assert capsys.readouterr() == said  # from the cache
     assert line == (
         f"banksim: {file}: compiled without the headers missing/helper_cuda.h, torch/extension.h and "
-        "its lines 5, 21, 22, 23–25, which the host needs"
+        "its lines 5, 21–25, which the host needs"
+    )
+
+
+@needs_host
+def test_what_is_left_out_is_said_once_where_an_instance_is_made_and_by_the_path_from_here(
+    folder: Path, monkeypatch: Patch, capsys: Said
+) -> None:
+    """The file is compiled as it is, to see whether it has the instance, and again with it."""
+    monkeypatch.chdir(folder)
+    generic = "template <typename T> __global__ void generic(T *out) { *out = 1; }\n"
+    Path("k.cu").write_text("#include <torch/extension.h>\n" + generic)
+    assert main(["kernel", "k.cu:generic<float>", "--arg", "float32[1]"]) == 0
+    assert capsys.readouterr().err == (
+        "banksim: k.cu: compiled without the header torch/extension.h, which the host needs\n"
     )
 
 
@@ -81,7 +102,7 @@ def test_headers_of_other_systems_that_cudas_own_name_are_not_missing(folder: Pa
     [line] = said.err.splitlines()
     assert line == (
         f"banksim: {file}: compiled without the headers missing/helper_cuda.h, torch/extension.h and "
-        "its lines 6, 22, 23, 24–26, which the host needs"
+        "its lines 6, 22–26, which the host needs"
     )
 
 
