@@ -65,20 +65,13 @@ def merge(a: Partial, b: Partial) -> Partial:
 
 def judge(trace: Trace, first: int, rules: Sequence[Architecture]) -> Partial:
     """What the requests of one chunk cost; `first` is the number of its first one in the whole trace."""
-    from banksim.banks.compiled.repeated_requests import alike
     from banksim.banks.compiled.site_sums import tally
 
     trace = replace(trace, op=of_known_cost(trace.op, trace.mask, trace.address))
-    # To find those that are alike takes as long as to judge them by one rule. It pays for several (measured for three:
-    # twice as fast), and where counts are ranges, for which there is no vector code (up to 40 times).
-    several = len(rules) > 1 or rules[0].is_range
-    rows, times = (several and alike(trace, max(rule.period for rule in rules))) or (None, None)
-    different = trace if rows is None else trace.rows(rows)
     sites: dict[Key, tuple[SiteConflicts, ...]] = {}
     for rule in rules:
-        for key, figures in tally(different, rule, 1, times).items():
-            found = figures if rows is None else figures._replace(worst=int(rows[figures.worst]))
-            sites[key] = (*sites.get(key, ()), site_conflicts(trace, rule, *key, found, first))
+        for key, figures in tally(trace, rule, 1).items():
+            sites[key] = (*sites.get(key, ()), site_conflicts(trace, rule, *key, figures, first))
     return Partial(sites)
 
 

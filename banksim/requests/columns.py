@@ -27,8 +27,8 @@ ALONE = 1 << 18
 """Up to so many requests are checked sooner than threads are started."""
 TOGETHER = 32
 """Requests that are read together, at most."""
-ADDRESS, MASK, OP, WIDTH, SITE, BLOCK, TIMES = range(7)
-TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32, np.int32)
+ADDRESS, MASK, OP, WIDTH, SITE, BLOCK = range(6)
+TYPES = (np.uint32, np.uint32, np.uint8, np.uint8, np.int32, np.int32)
 READ = np.array(ADDRESSED, np.uint32)
 """The lanes whose addresses an op reads."""
 

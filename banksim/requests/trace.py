@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -60,10 +60,6 @@ class Trace(Shown):
 
     def __len__(self) -> int:
         return len(self.op)
-
-    def rows(self, chosen: npt.NDArray[np.int64]) -> Trace:
-        """These requests of it."""
-        return replace(self, **{name: getattr(self, name)[chosen] for name in COLUMNS})
 
     def __repr__(self) -> str:
         counts = ((len(self), "request"), (len(self.sites), "site"))

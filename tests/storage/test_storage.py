@@ -417,7 +417,7 @@ def test_a_file_larger_than_the_memory_is_judged(tmp_path: Path) -> None:
     repeat_groups(tmp_path / "big.parquet", trace, copies, groups)
     code = (
         "import resource, sys, json; from banksim.__main__ import main\n"
-        "import banksim.banks.compiled.arrays, banksim.banks.compiled.repeated_requests, pyarrow.parquet\n"
+        "import banksim.banks.compiled.site_sums, pyarrow.parquet\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)\n"
         "sys.exit(main(['replay', 'big.parquet', '--json']))"

@@ -7,5 +7,4 @@ vectors.py             vectors of LLVM code, and how to sort them
 many_requests.py       32 requests at once, as vector code
 arrays.py              a count for each request of an array
 site_sums.py           sums by site, op and width
-repeated_requests.py   requests that are alike, judged once
 """

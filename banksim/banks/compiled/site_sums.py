@@ -20,7 +20,6 @@ from banksim.requests.columns import (  # fmt: skip
     OP,
     READ,
     SITE,
-    TIMES,
     WIDTH,
     Ints,
     places,
@@ -89,9 +88,8 @@ def add_known(
     columns: Integers, first: Integer, count: Integer, read: Integers, keep: Integers, entries: Integers
 ) -> Integer:
     """Add up requests from `first` on, so many at most, up to one unlike the known one of its key: how many."""
-    addresses, times = unpacked(columns, ADDRESS), words_from(unpacked(columns, TIMES), first)
-    masks, sites = words_from(unpacked(columns, MASK), first), words_from(unpacked(columns, SITE), first)
-    blocks = words_from(unpacked(columns, BLOCK), first)
+    addresses, masks = unpacked(columns, ADDRESS), words_from(unpacked(columns, MASK), first)
+    sites, blocks = words_from(unpacked(columns, SITE), first), words_from(unpacked(columns, BLOCK), first)
     ops = carray(row_of(unpacked(columns, OP), first), REQUESTS, np.uint8)
     widths = carray(row_of(unpacked(columns, WIDTH), first), REQUESTS, np.uint8)
     address = addresses[0] + first * addresses[1]
@@ -103,7 +101,7 @@ def add_known(
             return k
         if not are_alike(pointer(np.uint64(address)), pointer(np.uint64(entry[KNOWN])), active, keep[ops[k]]):
             return k
-        entry[AGAIN] += np.int64(times[k])
+        entry[AGAIN] += 1
         if block < entry[FIRST] and entry[ONE + HIGH] - entry[ONE + IDEALS] == entry[EXCESS]:
             entry[FIRST], entry[WORST] = block, first + k
         address += addresses[1]
@@ -133,8 +131,8 @@ def _tally(
 ) -> tuple[Integer, Integer]:
     """Add the rows to the entries of their keys. Returns where it came to and the entries used: it stops early when
     `entries` is nearly full."""
-    addresses, sites, times = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, TIMES)
-    blocks, rules, room = unpacked(columns, BLOCK), pointer(rule.ctypes.data), room_for_many()
+    addresses, sites, blocks = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, BLOCK)
+    rules, room = pointer(rule.ctypes.data), room_for_many()
     # To make requests known costs as much as to add them up: it is done the less often the less it helps.
     row, wait, pause, hopeful = first, 0, 1, False
     while row < last and SPARE * (used + REQUESTS) <= len(entries):
@@ -146,8 +144,7 @@ def _tally(
                 continue
             count = min(REQUESTS, last - row)
         rows_at, sums, degrees, excesses, mask, kinds, _ = judge_rows(columns, row, last, table, rules, room)
-        site_at, often_at = words_from(sites, row), words_from(times, row)
-        block_at = words_from(blocks, row)
+        site_at, block_at = words_from(sites, row), words_from(blocks, row)
         for k in range(count):
             fetch_ahead(rows_at[k], AHEAD * addresses[1])
             if not mask[k]:
@@ -156,12 +153,11 @@ def _tally(
             entry = entry_of(key, entries)
             if not entry[KEY]:
                 entry[KEY], entry[EXCESS], used = key, NO_EXCESS, used + 1
-            often = np.int64(often_at[k])
             # All is read before anything is written, so that LLVM makes vectors of it.
             one, low, high, ideal = sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3]
             a, b, c, d = entry[REQUEST], entry[LOW], entry[HIGH], entry[IDEALS]
-            entry[REQUEST], entry[LOW] = a + np.int64(one) * often, b + np.int64(low) * often
-            entry[HIGH], entry[IDEALS] = c + np.int64(high) * often, d + np.int64(ideal) * often
+            entry[REQUEST], entry[LOW] = a + np.int64(one), b + np.int64(low)
+            entry[HIGH], entry[IDEALS] = c + np.int64(high), d + np.int64(ideal)
             least, most = np.int64(degrees[k, 0]), np.int64(degrees[k, 1])
             least, most = max(least, entry[DEGREE_LOW]), max(most, entry[DEGREE_HIGH])
             entry[DEGREE_LOW], entry[DEGREE_HIGH] = least, most
@@ -181,12 +177,10 @@ def _tally(
     return row, used
 
 
-def tally(trace: Trace, arch: Architecture, workers: int = 0, times: Ints | None = None) -> dict[Key, Tally]:
-    """By (site, op, width), in this order, what the requests of a trace cost, if each comes so many `times`. `workers`:
-    threads, 0 for all cores."""
+def tally(trace: Trace, arch: Architecture, workers: int = 0) -> dict[Key, Tally]:
+    """By (site, op, width), in this order, what the requests of a trace cost. `workers`: threads, 0 for all cores."""
     table, rule, n = records(arch), rule_words(arch), len(trace)
-    often = np.broadcast_to(np.int32(1), n) if times is None else times
-    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block, often))
+    columns, _held = places((trace.address, trace.mask, trace.op, trace.width, trace.site, trace.block))
 
     keep = moves_of(arch.period)
     size = 1 << min((SPARE * (len(trace.sites) + REQUESTS)).bit_length(), LARGEST_AT_FIRST)

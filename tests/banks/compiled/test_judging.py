@@ -9,14 +9,12 @@ from dataclasses import replace as changed
 from functools import reduce
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banksim.architectures.bank_rules import Architecture, architecture, presets
 from banksim.banks import pieces as partial
-from banksim.banks.compiled.repeated_requests import alike
 from banksim.banks.conflicts import Conflicts, merge, repeated, worse
 from banksim.banks.pieces import Partial, judge, judge_pieces, replay
 from banksim.errors import InputError
@@ -73,31 +71,8 @@ def test_pieces_in_any_order_are_the_whole(
 def test_requests_that_are_alike_are_judged_as_others_are(rule: Architecture, different: int) -> None:
     kinds = [kind for kind in KINDS if not rule.missing(*kind)]
     trace = random_trace(different, 6000, kinds, alike=different)
-    rules = [rule, architecture("sm_52")]  # of a single one, few kinds are worth looking for requests that are alike
+    rules = [rule, architecture("sm_52")]
     assert text(judge(trace, 0, rules).conflicts(rules)) == text([replay(trace, one) for one in rules])
-
-
-def test_few_are_judged_where_many_are_alike() -> None:
-    rows, count = 1 << 14, 1 << 12
-    base = np.arange(rows)[:, None] % 16 * 256
-    trace = Trace.from_arrays("ld", 4, FULL_MASK, base + 128 * np.arange(32), warp=np.arange(rows) % 8)
-    assert [np.asarray(column).tolist() for column in alike(trace, 256) or ()] == [[0], [rows]]
-    assert alike(random_trace(1, 2 * count, KNOWN), 4) is None
-
-
-@given(traces, st.integers(0, 100), st.sampled_from([4, 256]))
-def test_the_first_of_those_that_are_alike_stands_for_them(trace: Trace, seed: int, period: int) -> None:
-    found = alike(trace, period) or ()
-    groups: dict[object, list[tuple[int, int]]] = {}
-    for row in np.flatnonzero(trace.mask):
-        lanes = [lane for lane in range(32) if trace.mask[row] >> lane & 1]
-        first = int(trace.address[row, lanes[0]]) // period * period
-        where = tuple(int(trace.address[row, lane]) - first for lane in lanes)
-        key = (int(trace.site[row]), int(trace.op[row]), int(trace.width[row]), int(trace.mask[row]), where)
-        groups.setdefault(key, []).append((int(trace.block[row]), int(row)))
-    assert Counter(zip(*(column.tolist() for column in found), strict=True)) == Counter(
-        (min(rows)[1], len(rows)) for rows in groups.values()
-    )
 
 
 # ---- the sum of conflicts
