@@ -1,25 +1,16 @@
 """What is fuzzed: for each target, a function that makes an input: the words of a command and its standard input."""
 
-import bz2
-import gzip
-import io
 import json
-import lzma
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-import zstandard
-
 from banksim.kernels.cubin import decode, entry_names
-from banksim.requests.kinds import OPS
-from banksim.storage import FORMATS, schema, write_trace
+from banksim.storage import FORMATS
 from fuzz import pattern_words as expressions
 from helpers.places import KERNELS, TRITON
+from helpers.trace_files import FILES, PACKERS
 from helpers.traces import random_trace
 
 Made = tuple[list[str], bytes]
@@ -155,78 +146,9 @@ def cuda(random: Random) -> Made:
 
 @cache
 def traces() -> dict[str, bytes]:
-    """A trace in every format, those of others too: name → content."""
-    import tempfile
-
+    """A trace in every format, those of others too, and a report: name → content."""
     trace = random_trace(3, 40, [("ld", 4), ("st", 4), ("atom", 4), ("ld", 16)])
-    head = "op,width,mask,block,warp,site," + ",".join(f"a{lane}" for lane in range(32))
-    rows = [
-        f"{OPS[trace.op[k]]},{trace.width[k]},{trace.mask[k]:#x},0,1,s," + ",".join(map(str, trace.address[k]))
-        for k in range(len(trace))
-    ]
-    table = pa.Table.from_batches([schema.batch_of(trace)])
-    table = table.replace_schema_metadata(schema.metadata_of(trace.sites, []))
-    found = {"t.csv": "\n".join([head, *rows]).encode(), "t.traceg": TRACEG, "t.txt": MEM_TRACE}
-    found["t.json"] = json.dumps({"conflicts": []}).encode()
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("t.parquet", "t.arrow"):
-            with write_trace(Path(folder, name)) as writer:
-                writer.write(trace)
-            found[name] = Path(folder, name).read_bytes()
-        for kind in ("zstd", "none"):
-            pq.write_table(table, Path(folder, "t"), compression=kind, use_dictionary=["op"])
-            found[f"{kind}.parquet"] = Path(folder, "t").read_bytes()
-        columns = {name: getattr(trace, name) for name in ("width", "mask", "address", "site", "block")}
-        for name, save in (("stored.npz", np.savez), ("packed.npz", np.savez_compressed)):
-            save(Path(folder, name), op=np.array(OPS)[trace.op], **columns)  # type: ignore[operator]
-            found[name] = Path(folder, name).read_bytes()
-        for kind in ("lz4", "zstd", None):
-            sink = io.BytesIO()
-            with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=kind)) as stream:
-                stream.write_table(table)
-            found[f"{kind}.arrow"] = sink.getvalue()
-    return found
-
-
-TRACEG = b"""\
--kernel name = k
--kernel id = 1
--grid dim = (1,1,1)
--block dim = (32,1,1)
--shmem = 4096
--nregs = 16
--binary version = 80
--shmem base_addr = 0x7f0000000000
--local mem base_addr = 0x7f1000000000
--nvbit version = 1.5
--accelsim tracer version = 4
-#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [mem_addresses]
-
-#BEGIN_TB
-
-thread block = 0,0,0
-
-warp = 0
-insts = 3
-0000 ffffffff 1 R1 LDS 1 R2 4 1 0x7f0000000000 4
-0010 ffffffff 0 STS.64 2 R2 R4 8 1 0x7f0000000100 8
-0020 ffffffff 0 EXIT 0 0
-
-#END_TB
-"""
-MEM_TRACE = b"".join(
-    b"CTX 0x55 - grid_launch_id 0 - CTA 0,0,0 - warp %d - LDS - " % warp
-    + b" ".join(b"0x%x" % (4 * n) for n in range(32))
-    + b" \n"
-    for warp in range(4)
-)
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda data: zstandard.ZstdCompressor(write_checksum=True).compress(data),
-    ".bz2": bz2.compress,
-}
+    return {name: write(trace) for name, write in FILES.items()} | {"t.json": json.dumps({"conflicts": []}).encode()}
 
 
 def trace(random: Random) -> Made:

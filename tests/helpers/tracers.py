@@ -11,6 +11,10 @@ def read(path: Path, format: str | None = None) -> tuple[Trace, list[str]]:
     return concatenated(list(found)), found.notes
 
 
+COLUMN = [128 * lane for lane in range(32)]
+WINDOW = 0x7F1D2A000000
+"""Where shared memory lies among generic addresses."""
+
 # ---- NVBit
 LAUNCH = (
     "MEMTRACE: CTX 0x000055d0c0de0000 - LAUNCH - Kernel pc 0x00007f1d2afa2600 - Kernel name add(float*, int) - "
@@ -64,3 +68,13 @@ def traceg(*body: str, version: int = 5, lines: int = 0, block: str = "1,1,0", c
     text = "".join(f"{line}{immediate} \n" for line in body)
     head = TRACEG.format(version=version, lines=lines, format=FORMAT + (immediate and " immediate"))
     return head + BLOCK.format(block=block, count=len(body) if count is None else count, body=text)
+
+
+LISTED = " ".join(f"0x{WINDOW + address:016x}" for address in COLUMN)
+MODES = {
+    "list": f"0050 ffffffff 1 R4 LDS 1 R2 4 0 {LISTED}",
+    "stride": f"0050 ffffffff 1 R4 LDS 1 R2 4 1 {WINDOW:#x} 128",
+    "delta": f"0050 ffffffff 1 R4 LDS 1 R2 4 2 {WINDOW:#x} {' '.join(['128'] * 31)}",
+    "offsets": "0050 ffffffff 1 R4 LDS 1 R2 4 1 0x0 128",
+    "generic": f"0050 ffffffff 1 R4 LD.E.SYS 1 R2 4 1 {WINDOW:#x} 128",
+}

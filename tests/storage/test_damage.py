@@ -2,13 +2,9 @@
 
 import gzip
 import json
-import lzma
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,8 +12,9 @@ import zstandard
 
 from banksim.architectures.bank_rules import architecture
 from banksim.banks.pieces import judge_pieces
-from banksim.requests.kinds import OPS
-from banksim.storage import open_trace, parquet, schema, write_trace
+from banksim.storage import open_trace, parquet
+from helpers.trace_files import FILES, PACKERS, csv
+from helpers.trace_files import parquet as written
 from helpers.traces import complaint, random_trace
 
 FLIPS = 150
@@ -29,40 +26,13 @@ FEW = random_trace(5, 90, KINDS)
 """For text, which takes long to read and has no groups."""
 
 
-def ours(path: Path) -> None:
-    with write_trace(path) as writer:
-        writer.write(TRACE)
-        writer.launches.append(schema.launch("k", (3, 1, 1), (32, 1, 1), 0))
+CHECKED = ["t.parquet", "t.arrow", "stored.npz", "packed.npz", "t.csv.gz", "t.csv.xz", "t.csv.zst"]
+"""Files with checksums."""
 
 
-def by_pyarrow(path: Path) -> None:
-    """As another program writes pages with checksums."""
-    table = pa.Table.from_batches([schema.batch_of(TRACE)])
-    pq.write_table(table, path, compression="zstd", use_dictionary=["op"], write_page_checksum=True)
-
-
-def npz(save: Callable[..., None]) -> Callable[[Path], None]:
-    columns = {name: getattr(TRACE, name) for name in ("width", "mask", "address", "site", "block", "warp")}
-    return lambda path: save(path, op=np.array(OPS)[TRACE.op], **columns)
-
-
-def csv(path: Path) -> bytes:
-    rows = ["op,width,mask,block,warp,site," + ",".join(f"a{lane}" for lane in range(32))]
-    for k in range(len(FEW)):
-        first = [OPS[FEW.op[k]], FEW.width[k], FEW.mask[k], FEW.block[k], FEW.warp[k], f"s{FEW.site[k]}"]
-        rows.append(",".join(map(str, [*first, *FEW.address[k].tolist()])))
-    return ("\n".join(rows) + "\n").encode()
-
-
-FILES: dict[str, Callable[[Path], Any]] = {
-    "t.parquet": ours,
-    "t.arrow": ours,
-    "stored.npz": npz(np.savez),
-    "packed.npz": npz(np.savez_compressed),
-    "t.csv.gz": lambda path: path.write_bytes(gzip.compress(csv(path))),
-    "t.csv.xz": lambda path: path.write_bytes(lzma.compress(csv(path))),
-    "t.csv.zst": lambda path: path.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(csv(path))),
-}
+def content(name: str) -> bytes:
+    made, text, ending = name.partition(".csv")
+    return PACKERS[ending](FILES[made + text](FEW if text else TRACE))
 
 
 def report(path: Path) -> str:
@@ -75,11 +45,11 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "GROUP", 300)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_a_flipped_bit_never_gives_another_report(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    FILES[name](path)
-    good, wanted = path.read_bytes(), report(path)
+    path.write_bytes(good := content(name))
+    wanted = report(path)
     random = Random(name)
     places = [random.randrange(8 * len(good)) for _ in range(FLIPS)]
     places += [8 * (len(good) - n) + random.randrange(8) for n in range(1, min(150, len(good)))]
@@ -96,11 +66,11 @@ def test_a_flipped_bit_never_gives_another_report(tmp_path: Path, name: str) -> 
     assert refused > len(places) // 2
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_a_file_that_is_cut_never_gives_another_report(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    FILES[name](path)
-    good, wanted = path.read_bytes(), report(path)
+    path.write_bytes(good := content(name))
+    wanted = report(path)
     for size in {*range(0, len(good), len(good) // 60), *range(len(good) - 30, len(good))}:
         path.write_bytes(good[:size])
         given: list[str] = []
@@ -113,9 +83,8 @@ def test_checksums_of_pages_that_others_wrote_are_compared(tmp_path: Path, monke
     """A page of addresses is read by banksim, one of another column by pyarrow."""
     monkeypatch.setattr(parquet, "GROUP", len(TRACE))
     path = tmp_path / "t.parquet"
-    by_pyarrow(path)
-    group = pq.ParquetFile(path).metadata.row_group(0)
-    good, wanted = path.read_bytes(), report(path)
+    path.write_bytes(good := written("zstd", checksums=True)(TRACE))
+    group, wanted = pq.ParquetFile(path).metadata.row_group(0), report(path)
     for number in range(group.num_columns):
         column = group.column(number)
         bad = bytearray(good)
@@ -135,8 +104,7 @@ def test_checksums_of_pages_that_others_wrote_are_compared(tmp_path: Path, monke
 def test_other_programs_check_our_pages(tmp_path: Path) -> None:
     """Every page has the checksum that Parquet knows."""
     path = tmp_path / "t.parquet"
-    ours(path)
-    good = path.read_bytes()
+    path.write_bytes(good := content("t.parquet"))
     group = pq.ParquetFile(path).metadata.row_group(1)
     for number in range(group.num_columns):
         column = group.column(number)
@@ -152,10 +120,10 @@ def test_other_programs_check_our_pages(tmp_path: Path) -> None:
 
 def test_what_is_written_again_by_another_program_is_read(tmp_path: Path) -> None:
     """The metadata that pyarrow keeps claims nothing of the bytes that it wrote."""
-    ours(tmp_path / "t.parquet")
+    (tmp_path / "t.parquet").write_bytes(content("t.parquet"))
     pq.write_table(pq.read_table(tmp_path / "t.parquet"), tmp_path / "again.parquet")
     assert [len(one) for one in open_trace(tmp_path / "again.parquet")] == [300, 300, 100]
-    ours(tmp_path / "t.arrow")
+    (tmp_path / "t.arrow").write_bytes(content("t.arrow"))
     with pa.ipc.open_stream(tmp_path / "t.arrow") as stream:
         table = stream.read_all()
     with pa.ipc.new_stream(tmp_path / "again.arrow", table.schema) as writer:
@@ -166,14 +134,13 @@ def test_what_is_written_again_by_another_program_is_read(tmp_path: Path) -> Non
 def test_something_behind_a_stream_is_refused(tmp_path: Path) -> None:
     """Two streams, one behind the other, are not read as the first."""
     path = tmp_path / "t.arrow"
-    ours(path)
-    path.write_bytes(path.read_bytes() * 2)
+    path.write_bytes(content("t.arrow") * 2)
     assert "something stands behind the end" in str(complaint(lambda: report(path)))
 
 
 def test_all_frames_of_a_zstandard_file_are_read(tmp_path: Path) -> None:
     path = tmp_path / "t.csv.zst"
-    head, *rows = csv(path).splitlines(keepends=True)
+    head, *rows = csv(FEW).splitlines(keepends=True)
     frames = [head, *(b"".join(rows[n : n + 20]) for n in range(0, len(rows), 20))]
     path.write_bytes(b"".join(map(zstandard.ZstdCompressor().compress, frames)))
     assert sum(len(chunk) for chunk in open_trace(path)) == len(FEW)
@@ -182,7 +149,7 @@ def test_all_frames_of_a_zstandard_file_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [b"\n", b"#\n", b"\r\n"])
 def test_a_file_of_empty_lines_is_refused_soon(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "t.csv.gz"
-    head = csv(path).partition(b"\n")[0] + b"\n"
+    head = csv(FEW).partition(b"\n")[0] + b"\n"
     path.write_bytes(gzip.compress(head) + gzip.compress(line * (1 << 20)) * 1000)
     assert str(complaint(lambda: [*open_trace(path)])).endswith(
         ": 100,000 lines with nothing in them: this is no trace"
@@ -194,13 +161,8 @@ def test_a_bomb_is_refused_at_its_first_line(tmp_path: Path, ending: str) -> Non
     """1 GiB of zeros; nothing of that size is ever in memory."""
     import tracemalloc
 
-    pack: dict[str, Callable[[bytes], bytes]] = {
-        "gz": gzip.compress,
-        "xz": lzma.compress,
-        "zst": zstandard.ZstdCompressor().compress,
-    }
     path = tmp_path / f"t.csv.{ending}"
-    path.write_bytes(pack[ending](bytes(1 << 24)) * 64)  # of many members, as concatenated files are
+    path.write_bytes(PACKERS[f".{ending}"](bytes(1 << 24)) * 64)  # of many members, as concatenated files are
     tracemalloc.start()
     message = complaint(lambda: [*open_trace(path)])
     _, most = tracemalloc.get_traced_memory()

@@ -1,8 +1,6 @@
 """What others record: CSV, NumPy archives, NVBit's mem_trace, Accel-Sim's traces; compressed, cut off, wrong."""
 
-import gzip
 import io
-import lzma
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,14 +17,15 @@ from banksim.banks.pieces import replay
 from banksim.errors import InputError
 from banksim.requests.kinds import FULL_MASK
 from banksim.requests.trace import Trace, concatenated
-from banksim.storage import FORMATS, WRITTEN, npz, open_trace, source, write_trace
+from banksim.storage import FORMATS, WRITTEN, named_format, npz, open_trace, source
 from banksim.storage.accelsim import decompressed
 from helpers.places import written_to
-from helpers.tracers import BLOCK, LAUNCH, access, read, traceg
+from helpers.trace_files import FILES, HEAD, PACKERS, csv
+from helpers.tracers import BLOCK, COLUMN, LAUNCH, MODES, WINDOW, access, read, traceg
 from helpers.traces import complaint, damaged, damages, random_trace, same
 
-COLUMN = [128 * lane for lane in range(32)]
-PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.ZstdCompressor().compress}
+READ = ["", ".gz", ".xz", ".zst"]
+"""What text may be packed as."""
 
 
 def refused(path: Path, message: str) -> None:
@@ -39,35 +37,17 @@ def refused(path: Path, message: str) -> None:
 
 
 # ---- CSV
-HEAD = "op,width,mask," + ",".join(f"a{lane}" for lane in range(32))
-
-
-def csv_of(trace: Trace) -> str:
-    rows = [
-        f"{name},{width},{mask:#x},{','.join(map(str, address))},{block},{warp}"
-        for name, width, mask, address, block, warp in zip(
-            [f"{np.array(source.OPS)[op]}" for op in trace.op],
-            trace.width.tolist(),
-            trace.mask.tolist(),
-            trace.address.tolist(),
-            trace.block.tolist(),
-            trace.warp.tolist(),
-            strict=True,
-        )
-    ]
-    return "\n".join([HEAD + ",block,warp", *rows, ""])
-
-
-@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize("ending", READ)
 def test_csv(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "ROWS", 100)
     trace = random_trace(1, 250)
     path = tmp_path / f"t.csv{ending}"
-    path.write_bytes(PACKERS[ending](csv_of(trace).encode()))
+    path.write_bytes(PACKERS[ending](csv(trace)))
     found, notes = read(path)
     for name in ("op", "width", "mask", "address", "block", "warp"):
         assert np.array_equal(getattr(found, name), getattr(trace, name))
-    assert [site.opcode for site in found.sites] == list(dict.fromkeys(np.array(source.OPS)[trace.op].tolist()))
+    sites = zip(np.array(source.OPS)[trace.op].tolist(), trace.site.tolist(), strict=True)
+    assert [(site.opcode, site.text) for site in found.sites] == [(op, f"s{site}") for op, site in dict.fromkeys(sites)]
     assert notes == []
 
 
@@ -108,7 +88,7 @@ def test_a_wrong_csv_is_refused_with_its_line(tmp_path: Path, text: str, message
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
 def test_a_compressed_file_that_is_cut_off_is_refused(tmp_path: Path, ending: str) -> None:
-    packed = PACKERS[ending](csv_of(random_trace(2, 400)).encode())
+    packed = PACKERS[ending](csv(random_trace(2, 400)))
     path = tmp_path / f"t.csv{ending}"
     for size in (3, 20, len(packed) // 2, len(packed) - 1):
         path.write_bytes(packed[:size])
@@ -181,7 +161,6 @@ def test_a_bomb_is_refused_by_what_it_claims(tmp_path: Path) -> None:
 
 
 BANNER = "------------- NVBit (NVidia Binary Instrumentation Tool v1.7.5) Loaded --------------\n"
-WINDOW = 0x7F1D2A000000
 
 
 @pytest.mark.parametrize("base", [0, WINDOW])
@@ -234,16 +213,6 @@ def test_a_wrong_nvbit_trace_is_refused(tmp_path: Path, text: str, message: str)
 # ---- Accel-Sim
 
 
-LISTED = " ".join(f"0x{WINDOW + address:016x}" for address in COLUMN)
-MODES = {
-    "list": f"0050 ffffffff 1 R4 LDS 1 R2 4 0 {LISTED}",
-    "stride": f"0050 ffffffff 1 R4 LDS 1 R2 4 1 {WINDOW:#x} 128",
-    "delta": f"0050 ffffffff 1 R4 LDS 1 R2 4 2 {WINDOW:#x} {' '.join(['128'] * 31)}",
-    "offsets": "0050 ffffffff 1 R4 LDS 1 R2 4 1 0x0 128",
-    "generic": f"0050 ffffffff 1 R4 LD.E.SYS 1 R2 4 1 {WINDOW:#x} 128",
-}
-
-
 @pytest.mark.parametrize("version", [3, 4, 5])
 @pytest.mark.parametrize("mode", MODES)
 def test_traceg_in_each_compression_mode(tmp_path: Path, mode: str, version: int) -> None:
@@ -289,7 +258,7 @@ def test_traceg_of_partial_warps_lines_and_other_instructions(tmp_path: Path) ->
     assert any(note.startswith("1 LDGSTS (cp.async) left out") for note in notes)
 
 
-@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize("ending", READ)
 def test_kernelslist(tmp_path: Path, ending: str) -> None:
     for number in (1, 2):
         (tmp_path / f"kernel-{number}.traceg{ending}").write_bytes(PACKERS[ending](traceg(MODES["stride"]).encode()))
@@ -331,38 +300,25 @@ def test_a_wrong_kernelslist_is_refused(tmp_path: Path, text: str) -> None:
 
 
 # ---- all
-def good_file(folder: Path, format: str) -> Path:
-    trace = random_trace(9, 40)
-    if format == "npz":
-        names = ("op", "width", "mask", "address")
-        return saved(folder / "good.npz", **{name: getattr(trace, name) for name in names})
-    texts = {
-        "csv": csv_of(trace),
-        "nvbit": LAUNCH.format(id=0, x=1, y=1) + access("LDS", COLUMN) * 9,
-        "accelsim": traceg(*MODES.values()),
-    }
-    ending = "traceg" if format == "accelsim" else format
-    return written_to(folder / f"good.{ending}", texts[format])
+def test_every_format_has_a_file() -> None:
+    assert {named_format(name) for name in FILES} == {*FORMATS}
 
 
-@pytest.mark.parametrize("format", sorted({*FORMATS} - {*WRITTEN.values()}))
+@pytest.mark.parametrize("name", sorted(name for name in FILES if named_format(name) not in WRITTEN.values()))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path: Path, format: str, data: st.DataObject) -> None:
-    good = good_file(tmp_path, format)
-    content, bad = good.read_bytes(), good.with_stem("bad")
-    bad.write_bytes(damaged(content, data.draw(damages(len(content)))))
-    assert "\n" not in (complaint(lambda: replay(read(bad, format)[0])) or "")
+def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path: Path, name: str, data: st.DataObject) -> None:
+    content = FILES[name](random_trace(9, 40))
+    path = tmp_path / name
+    path.write_bytes(damaged(content, data.draw(damages(len(content)))))
+    assert "\n" not in (complaint(lambda: replay(read(path)[0])) or "")
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_file_is_judged_as_its_requests_are_and_again(tmp_path: Path, format: str) -> None:
-    if format in WRITTEN.values():
-        with write_trace(path := tmp_path / f"t.{format}") as writer:
-            writer.write(random_trace(9, 40))
-    else:
-        path = good_file(tmp_path, format)
-    opened = open_trace(path, format)
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_judged_as_its_requests_are_and_again(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(FILES[name](random_trace(9, 40)))
+    opened = open_trace(path)
     whole, notes = concatenated(list(opened)), list(opened.notes)
     assert len(whole) > 0
     for arch in ("sm_90", "kepler-4"):
@@ -371,7 +327,7 @@ def test_a_file_is_judged_as_its_requests_are_and_again(tmp_path: Path, format: 
 
 
 def test_standard_input_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = csv_of(random_trace(9, 40)).encode()
+    lines = csv(random_trace(9, 40))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
     opened = open_trace("-", "csv")
     assert banksim.replay(opened).requests > 0
