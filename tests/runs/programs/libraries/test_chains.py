@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.cublas_calls import call, numbers
+from helpers.library_calls import call, numbers
 
 SHAPES = [(1, 1, 1), (3, 5, 2), (9, 33, 7), (2, 3, 600)]
 """Rows, columns and depth: less and more than are computed at a time."""

@@ -10,7 +10,7 @@ from banksim.errors import UnsupportedError
 from banksim.runs.programs import standins
 from banksim.runs.programs.cublas_names import FUNCTIONS
 from banksim.runs.programs.libraries.cublas import COMPUTED_BY
-from helpers.cublas_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
+from helpers.library_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
 
 
 def mirrored(matrix: Any, upper: int, hermitian: bool) -> Any:

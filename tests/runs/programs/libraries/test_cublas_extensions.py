@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banksim.errors import UnsupportedError
-from helpers.cublas_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
+from helpers.library_calls import KINDS, LOWER, UPPER, K, N, call, close, numbers
 
 
 def near(found: Any, expected: Any) -> None:

@@ -1,15 +1,11 @@
 """cuFFT's stand-in: a program's transforms against their definition, and what it says of wrong calls."""
 
-import struct
-
 import numpy as np
 import pytest
 
 from banksim.__main__ import main
 from banksim.errors import UnsupportedError
-from banksim.kernels.global_addresses import PROGRAM
-from banksim.machine.launch import Buffer
-from banksim.runs.programs import libraries
+from helpers.library_calls import called
 from helpers.places import PROGRAMS
 
 pytestmark = pytest.mark.usefixtures("by_nvcc_for_cpp_14")
@@ -44,9 +40,6 @@ def test_a_function_that_is_missing_is_named(capfd: Said) -> None:
 
 def test_distances_below_zero_are_refused() -> None:
     """They would read what lies before an allocation."""
-    values = np.zeros(64, np.uint8)
-    layout = (8, 0, 0, -1, 8)
-    words = (PROGRAM.address_of(0), PROGRAM.address_of(0), -1, 1, 1, 8, 0, 0, *layout, *layout)
-    content = b"cuFFT\0C2C\0" + struct.pack(f"<{len(words)}q", *words)
+    values, layout = np.zeros(64, np.uint8), (8, 0, 0, -1, 8)
     with pytest.raises(UnsupportedError, match="cuFFT C2C: distances below 0 between values"):
-        libraries.called(content, [Buffer(values, "memory")])
+        called("cuFFT", "C2C", values, values, -1, 1, 1, 8, 0, 0, *layout, *layout)

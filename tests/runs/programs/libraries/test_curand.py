@@ -7,12 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from banksim.kernels.global_addresses import PROGRAM
-from banksim.machine.launch import Buffer
-from banksim.runs.programs import libraries
 from banksim.runs.programs.libraries import poisson
 from banksim.runs.programs.libraries.calls import Memory
 from banksim.runs.programs.libraries.curand import DISTRIBUTIONS, compute
+from helpers.library_calls import called
 from helpers.places import DATA
 
 TYPES = {"xorwow": 101, "mrg": 121, "philox": 161}
@@ -28,22 +26,9 @@ def generator(label: str, seed: int = 1234, offset: int = 0, host: bool = False)
 
     def take(name: str, count: int, parameters: tuple[float, float] = (0, 1)) -> np.ndarray:
         out = np.zeros(count, DISTRIBUTIONS[name][0])
-        given = (struct.unpack("<q", struct.pack("<d", value))[0] for value in parameters)
-        words = (
-            {**TYPES, "mt19937": 142}[label],
-            seed,
-            offset,
-            0,
-            101,
-            1,
-            1,
-            serial,
-            0 if host else PROGRAM.address_of(0),
-            count,
-            *given,
-        )
-        content = b"cuRAND\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-        answer = libraries.called(content, [Buffer(out.view(np.uint8), "out")]).answer
+        given = np.array(parameters, np.float64).view(np.int64).tolist()
+        kind = {**TYPES, "mt19937": 142}[label]
+        answer = called("cuRAND", name, kind, seed, offset, 0, 101, 1, 1, serial, 0 if host else out, count, *given)
         return np.frombuffer(answer, out.dtype) if host else out
 
     return take

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -22,6 +21,7 @@ from banksim.machine.program_memory import ProgramMemory
 from banksim.runs.programs import executable, libraries, repeated_launches, standins
 from banksim.system import ending
 from helpers.commands import err_of, reported
+from helpers.library_calls import call, called, content
 from helpers.places import DATA, PROGRAMS, written_to
 
 pytestmark = pytest.mark.usefixtures("by_nvcc_for_cpp_14")
@@ -82,22 +82,12 @@ def test_it_finds_errors_when_it_asks(capfd: Said) -> None:
 
 
 # ---- what they compute
-def call(name: str, *words: int, buffers: list[np.ndarray], library: bytes = b"cuBLAS") -> bytes:
-    content = library + b"\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-    return libraries.called(content, [Buffer(one.view(np.uint8).reshape(-1), "memory") for one in buffers]).answer
-
-
-def bits(value: float) -> int:
-    return int(np.float32(value).view(np.uint32))
-
-
 def test_bfloat16_is_rounded_to_even() -> None:
     """1 + 2⁻⁸ lies between 1 and 1 + 2⁻⁷; 1 + 3 · 2⁻⁸ between 1 + 2⁻⁷ and 1 + 2⁻⁶."""
     a, b = (np.array(values, np.float32).view(np.uint32) >> 16 for values in ([1, 2**-8], [1, 1, 1, 3]))
     out = np.zeros(2, np.uint16)
-    places = [PROGRAM.address_of(n) for n in range(3)]
-    words = (0, 0, 0, 1, 2, 2, bits(1), 0, places[0], 14, 1, 0, places[1], 14, 2, 0, bits(0), 0, places[2], 14, 1, 0)
-    call("GemmEx", *words, 1, 68, 0, buffers=[a.astype(np.uint16), b.astype(np.uint16), out])
+    left, right = (a.astype(np.uint16), 14, 1, 0), (b.astype(np.uint16), 14, 2, 0)
+    call("GemmEx", 0, 0, 1, 2, 2, np.float32(1), *left, *right, np.float32(0), out, 14, 1, 0, 1, 68, 0)
     assert (out.astype(np.uint32) << 16).view(np.float32).tolist() == [1, 1 + 2**-6]
 
 
@@ -107,25 +97,18 @@ def test_sums_of_products_of_bytes_keep_their_lowest_bits(depth: int) -> None:
     a, b = np.full((2, depth), -128, np.int8), np.full((depth, 3), -128, np.int8)
     a[1] = b[:, 1] = np.arange(depth) % 251
     out = np.zeros((2, 3), np.int32)
-    places = [PROGRAM.address_of(n) for n in range(3)]
-    words = (
-        0, 1, 1, 2, 3, depth, 1, 0, places[0], 3, depth, 0, places[1], 3, 3, 0, 0, 0, places[2], 10, 2, 0, 1, 72, 0,
-    )  # fmt: skip
-    call("GemmEx", *words, buffers=[a, b, out])
+    call("GemmEx", 1, 1, 2, 3, depth, 1, 0, a, 3, depth, 0, b, 3, 3, 0, 0, 0, out, 10, 2, 0, 1, 72, 0)
     expected = a.astype(np.int32) @ b.astype(np.int32)
     np.testing.assert_array_equal(out.reshape(3, 2).T, expected)
 
 
 def test_infinities_and_nans_that_a_program_computes_are_no_warnings_of_numpy() -> None:
     big, out = np.full(4, 3e38, np.float32), np.zeros(6, np.float32)
-    at, to, layout = PROGRAM.address_of(0), PROGRAM.address_of(1), (4, 0, 0, 1, 4)
-    product = (0, 0, 0, 2, 2, 2, bits(2), 0, at, 0, 2, 0, at, 0, 2, 0, bits(0), 0, to, 0, 2, 0, 1, 68, 0)
-    words = (at, to, -1, 1, 1, 4, 0, 0, *layout, *layout)
+    matrix, layout = (big, 0, 2, 0), (4, 0, 0, 1, 4)
     with warnings.catch_warnings(action="error"):
-        call("GemmEx", *product, buffers=[big, out])
+        call("GemmEx", 0, 0, 2, 2, 2, np.float32(2), *matrix, *matrix, np.float32(0), out, 0, 2, 0, 1, 68, 0)
         assert np.isinf(out[:4]).all()
-        content = b"cuFFT\0R2C\0" + struct.pack(f"<{len(words)}q", *words)
-        libraries.called(content, [Buffer(one.view(np.uint8), "memory") for one in (big, out)])
+        called("cuFFT", "R2C", big, out, -1, 1, 1, 4, 0, 0, *layout, *layout)
     assert out.tolist() == [np.inf, *5 * [0]]
 
 
@@ -133,11 +116,11 @@ def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeyp
     """Nor are they taken for each other: in turn a matrix, a scalar and the library's function are another."""
     computed = list[bytes]()
 
-    def counted(content: bytes, buffers: ProgramMemory) -> libraries.Called:
-        computed.append(content)
-        return called(content, buffers)
+    def counted(sent: bytes, buffers: ProgramMemory) -> libraries.Called:
+        computed.append(sent)
+        return compute(sent, buffers)
 
-    called = libraries.called
+    compute = libraries.called
     monkeypatch.setattr(libraries, "called", counted)
     monkeypatch.setattr(repeated_launches, "has_one_thread", lambda connection: True)
     memory = ProgramMemory(1)
@@ -145,38 +128,39 @@ def test_calls_that_come_again_on_the_same_memory_are_not_computed_again(monkeyp
     for array in arrays:
         memory.hold(len(memory), Buffer(array.view(np.uint8), "memory"))
     x, y = PROGRAM.address_of(1), PROGRAM.address_of(2)
+    two, three = np.array([2, 3], np.float32).view(np.int32).tolist()
     ones = repeated_launches.RepeatedLaunches(memory, socket.socket())
     ones.contents.changed |= {1, 2}
 
     def run(name: str, *words: int) -> list[float]:
-        ones.call(b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words))
+        ones.call(content("cuBLAS", name, *words))
         ones.contents.settle()
         return arrays[1].tolist()
 
     for _ in range(5):
         assert run("Scopy", 0, 4, x, 1, y, 1) == [0, 1, 2, 3]
-        assert run("Sscal", 0, 4, bits(2), 0, y, 1) == [0, 2, 4, 6]
+        assert run("Sscal", 0, 4, two, 0, y, 1) == [0, 2, 4, 6]
     assert len(computed) == 3, "the first Scopy wrote to what held something else"
-    assert run("Sscal", 0, 4, bits(3), 0, y, 1) == [0, 6, 12, 18]
+    assert run("Sscal", 0, 4, three, 0, y, 1) == [0, 6, 12, 18]
     arrays[0][:] = 5
     ones.contents.changed.add(1)
     assert run("Scopy", 0, 4, x, 1, y, 1) == [5, 5, 5, 5]
-    assert run("Sscal", 0, 4, bits(2), 0, y, 1) == [10, 10, 10, 10]
+    assert run("Sscal", 0, 4, two, 0, y, 1) == [10, 10, 10, 10]
 
 
 def test_complex_halves_and_unknown_computations_are_refused() -> None:
-    words = (0, 0, 0, 1, 1, 1, 0, 0, 0, 6, 1, 0, 0, 6, 1, 0, 0, 0, 0, 6, 1, 0, 1, 68, 0)
+    words = (0, 0, 1, 1, 1, 0, 0, 0, 6, 1, 0, 0, 6, 1, 0, 0, 0, 0, 6, 1, 0, 1, 68, 0)
     with pytest.raises(UnsupportedError, match="matrices of cudaDataType 6: floats of 16 bits or more"):
-        call("GemmEx", *words, buffers=[])
+        call("GemmEx", *words)
     with pytest.raises(UnsupportedError, match="cublasComputeType_t 99"):
-        call("GemmEx", *(0 if word == 6 else word for word in words[:-2]), 99, 0, buffers=[])
+        call("GemmEx", *(0 if word == 6 else word for word in words[:-2]), 99, 0)
     with pytest.raises(UnsupportedError, match="no product of cudaDataType 1 and 1 as 1 by cublasComputeType_t 68"):
-        call("GemmEx", *(1 if word == 6 else word for word in words), buffers=[])
+        call("GemmEx", *(1 if word == 6 else word for word in words))
 
 
 def test_an_address_of_the_host_is_refused() -> None:
     with pytest.raises(InputError, match="0x7f0000000000 is no address of the device's memory"):
-        call("Snrm2", 0, 4, 0x7F0000000000, 1, 0, buffers=[])
+        call("Snrm2", 4, 0x7F0000000000, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -194,23 +178,21 @@ def test_an_address_of_the_host_is_refused() -> None:
 def test_a_sparse_matrix_that_is_none_is_refused(
     form: int, offsets: list[int], indices: list[int], said: str
 ) -> None:  # fmt: skip
-    buffers = [np.array(one, np.int32) for one in (offsets, indices)] + [np.ones(6, np.float32)] * 2
-    places = [PROGRAM.address_of(n) for n in range(4)]
-    words = (0, form, 2, 3, 2, *places[:3], 2, 2, 0, 0, 2, 3, 2, places[3], 0, 1)
+    values = np.ones(6, np.float32)
+    matrix = (np.array(offsets, np.int32), np.array(indices, np.int32), values, 2, 2, 0, 0)
     with pytest.raises(InputError, match=f"^cuSPARSE SparseToDense: {said}$"):
-        call("SparseToDense", *words, buffers=buffers, library=b"cuSPARSE")
+        called("cuSPARSE", "SparseToDense", 0, form, 2, 3, 2, *matrix, 2, 3, 2, values, 0, 1)
 
 
 def test_a_triangle_with_a_zero_on_its_diagonal_and_places_outside_of_a_vector_are_refused() -> None:
-    buffers = [np.array(one, np.int32) for one in ([0, 1, 2], [0, 0])] + [np.ones(2, np.float32)] * 3
-    at = [PROGRAM.address_of(n) for n in range(5)]
-    matrix, right, to = (1, 2, 2, 2, *at[:3], 2, 2, 0, 0), (2, 1, 2, at[3], 0, 1), (2, 1, 2, at[4], 0, 1)
+    rows, columns, places = (np.array(one, np.int32) for one in ([0, 1, 2], [0, 0], [0, 2]))
+    values, x, y = (np.ones(2, np.float32) for _ in range(3))
+    matrix, right, to = (1, 2, 2, 2, rows, columns, values, 2, 2, 0, 0), (2, 1, 2, x, 0, 1), (2, 1, 2, y, 0, 1)
     with pytest.raises(UnsupportedError, match="no value but 0 on the diagonal of row 1, counted from 0"):
-        call("SpSV", 0, 0, 0, 0, 0, 0x3F800000, 0, *matrix, *right, *to, buffers=buffers, library=b"cuSPARSE")
-    vector = (0, 2, 1, 2, 0, at[0], at[2], 2, 2, 0, 0)
-    buffers[0] = np.array([0, 2], np.int32)
+        called("cuSPARSE", "SpSV", 0, 0, 0, 0, 0, np.float32(1), *matrix, *right, *to)
+    vector = (0, 2, 1, 2, 0, places, values, 2, 2, 0, 0)
     with pytest.raises(InputError, match="cuSPARSE Gather: place 2 of 2, counted from 0"):
-        call("Gather", 0, 0, 0, 0, 0, *vector, at[3], buffers=buffers, library=b"cuSPARSE")
+        called("cuSPARSE", "Gather", 0, 0, 0, 0, 0, *vector, x)
 
 
 @pytest.mark.parametrize("columns", [1, 3])
@@ -218,7 +200,6 @@ def test_a_triangle_with_a_zero_on_its_diagonal_and_places_outside_of_a_vector_a
 def test_systems_of_three_diagonals_are_solved(kind: int, dtype: type[np.generic], columns: int) -> None:
     """Those whose rows have to be exchanged too; of two batched ones, 15 values apart, the diagonals dominate."""
     random = np.random.default_rng(columns)
-    at = [PROGRAM.address_of(n) for n in range(4)]
 
     def numbers(*shape: int) -> np.ndarray:
         found = random.standard_normal(shape) + 1j * random.standard_normal(shape)
@@ -230,8 +211,8 @@ def test_systems_of_three_diagonals_are_solved(kind: int, dtype: type[np.generic
         right = numbers(count, columns, 15)
         full = [np.diag(middle[k, :12]) + np.diag(lower[k, 1:12], -1) + np.diag(upper[k, :11], 1) for k in range(count)]
         wanted = [np.linalg.solve(full[k], right[k, :, :12].T).T for k in range(count)]
-        buffers, before = [lower, middle, upper, right], right.copy()
-        call(name, 0, kind, 12, columns, count, 15, *at, 15, buffers=buffers, library=b"cuSPARSE")
+        before = right.copy()
+        called("cuSPARSE", name, 0, kind, 12, columns, count, 15, lower, middle, upper, right, 15)
         assert right[:, :, :12] == pytest.approx(np.array(wanted), rel=0.1, abs=1e-3 if kind % 4 == 0 else 1e-9)
         assert (right[:, :, 12:] == before[:, :, 12:]).all()
 
@@ -242,47 +223,40 @@ def test_systems_of_three_diagonals_are_solved(kind: int, dtype: type[np.generic
 
 
 def test_what_cusparse_makes_of_some_systems_and_rows_is_not_known() -> None:
-    at = [PROGRAM.address_of(n) for n in range(4)]
     diagonals = [np.ones(3), np.zeros(3), np.ones(3), np.ones(3)]
     for name, said in (("gtsv2", "a singular matrix"), ("gtsv2_nopivot", "whose diagonal is less than the others")):
         with pytest.raises(UnsupportedError, match=said):
-            call(name, 0, 1, 3, 1, 1, 0, *at, 3, buffers=[one.copy() for one in diagonals], library=b"cuSPARSE")
-    buffers = [np.array(one, np.int32) for one in ([0, 2, 4], [1, 0, 0, 1])] + [np.ones(4)]
+            called("cuSPARSE", name, 0, 1, 3, 1, 1, 0, *(one.copy() for one in diagonals), 3)
+    rows, columns = (np.array(one, np.int32) for one in ([0, 2, 4], [1, 0, 0, 1]))
     with pytest.raises(UnsupportedError, match="a row whose columns do not rise"):
-        call("csric02", 0, 1, 2, 2, 4, *at[:3], 2, 2, 0, 1, buffers=buffers, library=b"cuSPARSE")
+        called("cuSPARSE", "csric02", 0, 1, 2, 2, 4, rows, columns, np.ones(4), 2, 2, 0, 1)
 
 
 def test_what_cusolver_cannot_compute_is_refused() -> None:
     """NumPy's own errors are no answer: a matrix of NaN, and rows that are none."""
-    at = [PROGRAM.address_of(n) for n in range(3)]
-    buffers = [np.full(9, np.nan), np.zeros(9), np.array([1, 2, 4, 0], np.int32)]
+    nans, zeros, rows = np.full(9, np.nan), np.zeros(9), np.array([1, 2, 4, 0], np.int32)
     for name, words in (
-        ("Dsyevd", (1, 0, 3, at[0], 3, at[1], at[2])),
-        ("Dgesvd", (ord("N"), ord("N"), 3, 3, at[0], 3, at[1], 0, 3, 0, 3, at[2])),
+        ("Dsyevd", (1, 0, 3, nans, 3, zeros, rows)),
+        ("Dgesvd", (ord("N"), ord("N"), 3, 3, nans, 3, zeros, 0, 3, 0, 3, rows)),
     ):
         with pytest.raises(UnsupportedError, match="not converge: what cuSOLVER makes of such a matrix is not known"):
-            call(name, *words, buffers=buffers, library=b"cuSOLVER")
+            called("cuSOLVER", name, *words)
     for sweeps, in_order, said in ((14, 1, "whether 14 sweeps are enough"), (15, 0, "the order of eigenvalues")):
-        words = (1, 0, 3, at[1], 3, at[1], sweeps, in_order, 1, at[2])
         with pytest.raises(UnsupportedError, match=said):
-            call("Dsyevj", *words, buffers=buffers, library=b"cuSOLVER")
+            called("cuSOLVER", "Dsyevj", 1, 0, 3, zeros, 3, zeros, sweeps, in_order, 1, rows)
     with pytest.raises(InputError, match="pivot 4 of 3 rows"):
-        call("Dgetrs", 0, 3, 1, at[0], 3, at[2], at[1], 3, at[2], buffers=buffers, library=b"cuSOLVER")
-    for name, words in (
-        ("Dgetrf", (-3, 3, at[1], 3, at[2], at[2])),
-        ("Dgetrf", (3, 3, at[1], 2, at[2], at[2])),
-    ):
+        called("cuSOLVER", "Dgetrs", 0, 3, 1, nans, 3, rows, zeros, 3, rows)
+    for words in ((-3, 3, zeros, 3, rows, rows), (3, 3, zeros, 2, rows, rows)):
         with pytest.raises(InputError, match=r"a matrix of -\d by -?\d|a leading dimension of 2 for 3 rows"):
-            call(name, *words, buffers=buffers, library=b"cuSOLVER")
+            called("cuSOLVER", "Dgetrf", *words)
 
 
 def test_singular_values_of_a_long_matrix_take_no_square_one() -> None:
     """Of 2²⁰ rows, it would take 8 TiB."""
-    rows, at = 1 << 20, [PROGRAM.address_of(n) for n in range(3)]
-    buffers = [np.ones(rows), np.zeros(1), np.zeros(1, np.int32)]
-    words = (ord("O"), ord("N"), rows, 1, at[0], rows, at[1], 0, rows, 0, 1, at[2])
-    call("Dgesvd", *words, buffers=buffers, library=b"cuSOLVER")
-    assert buffers[1][0] == pytest.approx(1024)
+    rows, found = 1 << 20, np.zeros(1)
+    words = (rows, 1, np.ones(rows), rows, found, 0, rows, 0, 1, np.zeros(1, np.int32))
+    called("cuSOLVER", "Dgesvd", ord("O"), ord("N"), *words)
+    assert found[0] == pytest.approx(1024)
 
 
 # ---- headers

@@ -1,4 +1,4 @@
-"""Calls of cuBLAS as programs send them, and the arrays that they are tried with."""
+"""Calls of NVIDIA's libraries as programs send them, and the arrays that cuBLAS' are tried with."""
 
 import struct
 from typing import Any
@@ -15,9 +15,9 @@ N, K = 5, 2
 LOWER, UPPER = 0, 1
 
 
-def call(name: str, *given: Any) -> bytes:
+def called(library: str, name: str, *given: Any) -> bytes:
     """A call in which arrays stand for their addresses, lists of them for arrays of these, NumPy's scalars for bits."""
-    buffers, words, places = list[Buffer](), [0], dict[int, int]()
+    buffers, words, places = list[Buffer](), list[int](), dict[int, int]()
 
     def placed(array: Any) -> int:
         if id(array) not in places:
@@ -34,8 +34,16 @@ def call(name: str, *given: Any) -> bytes:
             words += np.frombuffer(one.tobytes().ljust(16, b"\0"), np.int64).tolist()
         else:
             words.append(one)
-    content = b"cuBLAS\0" + name.encode() + b"\0" + struct.pack(f"<{len(words)}q", *words)
-    return libraries.called(content, buffers).answer
+    return libraries.called(content(library, name, *words), buffers).answer
+
+
+def content(library: str, name: str, *words: int) -> bytes:
+    return f"{library}\0{name}\0".encode() + struct.pack(f"<{len(words)}q", *words)
+
+
+def call(name: str, *given: Any) -> bytes:
+    """One of cuBLAS, whose scalars are the host's."""
+    return called("cuBLAS", name, 0, *given)
 
 
 def numbers(kind: str, *shape: int, seed: int = 1) -> Any:
