@@ -81,6 +81,11 @@ class Following(Protocol):
     def pure(self, function: Callable[..., Value], *values: Followed) -> Followed: ...
 
 
+def by(method: Callable[[Followed, Term, How], Followed], how: How) -> Callable[[Followed, Term], Followed]:
+    """An operator that a method does."""
+    return lambda value, other: method(value, other, how)
+
+
 class Followed:
     """`plain`: the content in the executed block; `slopes`: by how much each step along each axis changes it;
     `unknown`: the lanes in which the content means nothing (None: no lane)."""
@@ -124,11 +129,7 @@ class Followed:
             slopes = [how(a, b) for a, b in pairs]
         return self.with_slopes(how(self.plain, o.plain), slopes, o)
 
-    def __add__(self, o: Term) -> Followed:
-        return self.added(o, operator.add)
-
-    def __sub__(self, o: Term) -> Followed:
-        return self.added(o, operator.sub)
+    __add__, __sub__ = by(added, operator.add), by(added, operator.sub)
 
     def __rsub__(self, o: Term) -> Followed:
         return self.lifted(o) - self
@@ -268,15 +269,7 @@ class Followed:
                 out.append((over ^ sign) - sign + ((rest ^ ~sign) - ~sign))
         return out
 
-    def __and__(self, o: Term) -> Followed:
-        return self.bitwise(o, operator.and_)
-
-    def __or__(self, o: Term) -> Followed:
-        return self.bitwise(o, operator.or_)
-
-    def __xor__(self, o: Term) -> Followed:
-        return self.bitwise(o, operator.xor)
-
+    __and__, __or__, __xor__ = by(bitwise, operator.and_), by(bitwise, operator.or_), by(bitwise, operator.xor)
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     # ---- shifts
@@ -328,22 +321,7 @@ class Followed:
             self.x.bound_order(self, o, how)
         return self.with_slopes(plain, (), o)
 
-    def __lt__(self, o: Term) -> Followed:
-        return self.compared(o, operator.lt)
-
-    def __le__(self, o: Term) -> Followed:
-        return self.compared(o, operator.le)
-
-    def __gt__(self, o: Term) -> Followed:
-        return self.compared(o, operator.gt)
-
-    def __ge__(self, o: Term) -> Followed:
-        return self.compared(o, operator.ge)
-
-    def __eq__(self, o: Term) -> Followed:  # type: ignore[override]
-        return self.compared(o, operator.eq)
-
-    def __ne__(self, o: Term) -> Followed:  # type: ignore[override]
-        return self.compared(o, operator.ne)
-
+    __lt__, __le__ = by(compared, operator.lt), by(compared, operator.le)
+    __gt__, __ge__ = by(compared, operator.gt), by(compared, operator.ge)
+    __eq__, __ne__ = by(compared, operator.eq), by(compared, operator.ne)  # type: ignore[assignment]
     __hash__ = object.__hash__

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from llvmlite import ir
 from numba.core import cgutils
+
+
+def operator(name: str) -> Callable[[Words, Words | int], Words]:
+    """What the builder's function of this name does."""
+    return lambda words, other: Words(words.builder, getattr(words.builder, name)(words.value, words.of(other)))
 
 
 @dataclass(frozen=True)
@@ -24,32 +29,12 @@ class Words:
     def like(self, number: int) -> Words:
         return Words(self.builder, self.of(number))
 
-    def __and__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.and_(self.value, self.of(other)))
-
-    def __or__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.or_(self.value, self.of(other)))
-
-    def __xor__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.xor(self.value, self.of(other)))
+    __and__, __or__, __xor__ = map(operator, ("and_", "or_", "xor"))
+    __add__, __sub__, __mul__ = map(operator, ("add", "sub", "mul"))
+    __lshift__, __rshift__ = map(operator, ("shl", "lshr"))
 
     def __invert__(self) -> Words:
         return Words(self.builder, self.builder.not_(self.value))
-
-    def __add__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.add(self.value, self.of(other)))
-
-    def __sub__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.sub(self.value, self.of(other)))
-
-    def __mul__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.mul(self.value, self.of(other)))
-
-    def __lshift__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.shl(self.value, self.of(other)))
-
-    def __rshift__(self, other: Words | int) -> Words:
-        return Words(self.builder, self.builder.lshr(self.value, self.of(other)))
 
     def which(self, relation: str, other: Words | int) -> ir.Value:
         """For each element whether `relation` (unsigned) holds."""

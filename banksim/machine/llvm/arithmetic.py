@@ -3,8 +3,9 @@
 from banksim.machine.engine import Engine
 from banksim.machine.llvm import ir
 from banksim.machine.llvm.emit import Emitter
-from banksim.machine.llvm.values import INT, LANES, Value, constant, typed
+from banksim.machine.llvm.values import INT, LANES, Value, constant, operator, typed
 
+_DIVIDED = operator("udiv", "fdiv", "sdiv")
 _ROUNDINGS = {"nearest": "llvm.roundeven", "floor": "llvm.floor", "ceil": "llvm.ceil", "trunc": "llvm.trunc"}
 
 
@@ -99,7 +100,7 @@ class Arithmetic(Engine):
         return self.intrinsic("llvm.fma", a, b, c)
 
     def divide(self, a: Value, b: Value) -> Value:
-        return a.binary(b, "udiv", "fdiv", "sdiv")
+        return _DIVIDED(a, b)
 
     def round(self, v: Value, mode: str) -> Value:
         return self.intrinsic(_ROUNDINGS[mode], v)

@@ -67,6 +67,33 @@ Term: TypeAlias = Union["Value", float]
 """What a value is added to, compared with …: another, or a number of its kind."""
 
 
+Operator = Callable[["Value", Term], "Value"]
+
+
+def operator(integer: str, floating: str = "", signed: str = "") -> Operator:
+    """An operator, by the builder's functions for each kind of number."""
+
+    def apply(value: Value, other: Term) -> Value:
+        a, c = value.pair(other)
+        name = floating if value.kind == "f" else signed if signed and value.kind == "i" else integer
+        return a.like(getattr(value.builder(), name)(a.ir, c.ir))
+
+    return apply
+
+
+def comparison(how: str) -> Operator:
+    def apply(value: Value, other: Term) -> Value:
+        a, c = value.pair(other)
+        b = value.builder()
+        if value.kind == "f":
+            answer = (b.fcmp_unordered if how == "!=" else b.fcmp_ordered)(how, a.ir, c.ir)
+        else:
+            answer = (b.icmp_signed if value.kind == "i" else b.icmp_unsigned)(how, a.ir, c.ir)
+        return a.like(answer, "b", 1)
+
+    return apply
+
+
 class Value:
     """`ir` of `lanes` (1 or 32) elements of a kind: u unsigned, i signed, f float, b bool."""
 
@@ -93,35 +120,9 @@ class Value:
             raise TypeError(f"{self.kind}{self.bits} meets {other.kind}{other.bits}")
         return (self, other) if self.lanes == other.lanes else (self.spread(), other.spread())
 
-    def binary(self, other: Term, integer: str, floating: str = "", signed: str = "") -> Value:
-        a, c = self.pair(other)
-        name = floating if self.kind == "f" else signed if signed and self.kind == "i" else integer
-        return a.like(getattr(self.builder(), name)(a.ir, c.ir))
-
-    def __add__(self, o: Term) -> Value:
-        return self.binary(o, "add", "fadd")
-
-    def __sub__(self, o: Term) -> Value:
-        return self.binary(o, "sub", "fsub")
-
-    def __mul__(self, o: Term) -> Value:
-        return self.binary(o, "mul", "fmul")
-
-    def __and__(self, o: Term) -> Value:
-        return self.binary(o, "and_")
-
-    def __or__(self, o: Term) -> Value:
-        return self.binary(o, "or_")
-
-    def __xor__(self, o: Term) -> Value:
-        return self.binary(o, "xor")
-
-    def __lshift__(self, o: Term) -> Value:
-        return self.binary(o, "shl")
-
-    def __rshift__(self, o: Term) -> Value:
-        return self.binary(o, "lshr", signed="ashr")
-
+    __add__, __sub__, __mul__ = (operator(name, f"f{name}") for name in ("add", "sub", "mul"))
+    __and__, __or__, __xor__ = map(operator, ("and_", "or_", "xor"))
+    __lshift__, __rshift__ = operator("shl"), operator("lshr", signed="ashr")
     __radd__, __rmul__, __rand__, __ror__, __rxor__ = __add__, __mul__, __and__, __or__, __xor__
 
     def __rsub__(self, o: float) -> Value:
@@ -133,31 +134,6 @@ class Value:
     def __neg__(self) -> Value:
         return self.like(self.builder().fneg(self.ir) if self.kind == "f" else self.builder().neg(self.ir))
 
-    def compare(self, other: Term, how: str) -> Value:
-        a, c = self.pair(other)
-        b = self.builder()
-        if self.kind == "f":
-            answer = (b.fcmp_unordered if how == "!=" else b.fcmp_ordered)(how, a.ir, c.ir)
-        else:
-            answer = (b.icmp_signed if self.kind == "i" else b.icmp_unsigned)(how, a.ir, c.ir)
-        return a.like(answer, "b", 1)
-
-    def __lt__(self, o: Term) -> Value:
-        return self.compare(o, "<")
-
-    def __le__(self, o: Term) -> Value:
-        return self.compare(o, "<=")
-
-    def __gt__(self, o: Term) -> Value:
-        return self.compare(o, ">")
-
-    def __ge__(self, o: Term) -> Value:
-        return self.compare(o, ">=")
-
-    def __eq__(self, o: Term) -> Value:  # type: ignore[override]
-        return self.compare(o, "==")
-
-    def __ne__(self, o: Term) -> Value:  # type: ignore[override]
-        return self.compare(o, "!=")
-
+    __lt__, __le__, __gt__, __ge__ = map(comparison, ("<", "<=", ">", ">="))
+    __eq__, __ne__ = map(comparison, ("==", "!="))  # type: ignore[assignment]
     __hash__ = object.__hash__
