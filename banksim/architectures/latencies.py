@@ -59,9 +59,10 @@ class Held(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """For how many hundredths of a cycle a request to another block's shared memory holds what it passes: the way of
-    the multiprocessor that asks for each sector of 32 bytes, or if that is more for each lane at one word; the way of
-    the one that is asked, and what all of a cluster share, as such and for each sector."""
+    """For how many hundredths of a cycle a request to another block's shared memory holds what it passes. The way of
+    the multiprocessor that asks: for each `sector` of 32 bytes or, if that is more, for each `lane` at one word. The
+    way of the one that is `asked`, and what all of a cluster have in common (`shared`): for the request, and for each
+    of its sectors."""
 
     sector: int
     lane: int

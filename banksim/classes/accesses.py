@@ -95,8 +95,8 @@ class MemoryFollower(Follower):
     def atomic_in_shared(
         self, a: Access, kind: str, function: str, values: tuple[Followed, ...], to: Operand | None
     ) -> None:
-        """Done where all that it needs is known, and then the same in every block. Else what it finds and leaves behind
-        is unknown in all lanes, for one may meet what another has left."""
+        """It is done where all that it needs is known and, by a bound, the same in every block. Else its results and
+        what it leaves in memory are unknown, in all lanes: one lane may meet what another has left."""
         inner, address, chosen = self.inner, a.address, None
         if a.space == "generic":
             address, chosen = self.in_window(a.address, None)

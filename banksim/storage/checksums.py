@@ -26,7 +26,7 @@ GROUP = struct.Struct("<QI")
 BEFORE_FOOTER = struct.Struct("<I8s")
 LENGTH = struct.Struct("<I4s")
 MANY = 1 << 20
-"""From so many bytes on, compiled code is sooner done, even if it must be loaded for many such."""
+"""From so many bytes on, compiled code is sooner done, even if it has to be loaded for them."""
 FEW = 1 << 14
 """Up to so many bytes, zlib is sooner done than compiled code is called."""
 

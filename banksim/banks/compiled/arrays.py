@@ -147,7 +147,7 @@ def judge_rows(
 
 @inlined
 def fetch_ahead(place: Integer, distance: Integer) -> None:
-    """Fetch the request from memory that lies so far behind this one's place. The processor does not look so far."""
+    """Prefetch the request that lies `distance` bytes behind this place: the processor itself does not look so far."""
     for half in range(2):
         fetch(pointer(np.uint64(place) + np.uint64(distance + 64 * half)))
 

@@ -186,22 +186,22 @@ def special_keys(lanes: Sequence[Words], record: Words, mask: Words, keep: Words
 
 
 def of_active(keys: Sequence[Words], active: Sequence[ir.Value]) -> list[Words]:
-    """These keys, but a lane that is not active has that of one that is, which costs nothing."""
+    """These keys, but each inactive lane has the key of an active one: a lane more in a word costs nothing."""
     other = reduce(Words.larger, [key.where(here) for key, here in zip(keys, active, strict=True)])
     other = over_blocks(other, Words.larger)
     return [key.where(here, other) for key, here in zip(keys, active, strict=True)]
 
 
 def following(here: Words, before: Words, key: Words) -> Words:
-    """How many words a group has up to a key, from how many it has, or the group before, up to the key before."""
+    """Which word of its group a key is, counted from 1. `here`: the same of the key `before`, in whatever group."""
     differ = before ^ key
     another = differ.saturated(0xFFFE) + 2  # 1 if they differ
     return here.less(differ & (0xFFFF ^ ((1 << ROW) - 1))) + another
 
 
 def of_parts(keys: Sequence[Words], border: Words) -> tuple[Words, Words]:
-    """The sum of what parts want of their groups, and how many parts there are. The keys ascend, and from one part to
-    the next they differ by more than `border`."""
+    """The most words that a part wants of one group, summed over the parts; and how many parts there are. The keys
+    ascend, and from one part to the next they differ by more than `border`."""
     builder, one = border.builder, border.like(1)
     with builder.goto_entry_block():
         room = builder.alloca(KEYS, LANES)
@@ -283,7 +283,8 @@ def judged(keys: Sequence[Words], record: Words, mask: Words) -> Iterator[Words]
 
 
 def beside(a: Words, b: Words) -> Words:
-    """Vectors of which each has so many words a request: both for the first request, both for the second …"""
+    """Of two vectors with as many words for each request: the words of both for the first request, of both for the
+    second …"""
     count = a.value.type.count
     each = count // REQUESTS
     return a.picked(b, [of + r * each + k for r in range(REQUESTS) for of in (0, count) for k in range(each)])

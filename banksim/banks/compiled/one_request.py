@@ -214,7 +214,8 @@ def words(
         if not free:
             start = np.int64(p) << part
             for lane in range(start, start + (1 << part)):
-                # Each lane looks for an earlier one with its word by itself: from one word to the next were a chain.
+                # Each lane by itself looks for an earlier one with its word: from word to word, each step would wait
+                # for the one before.
                 others: Integer = word(0)
                 if not each_lane:
                     others = equal_to(keys, key[lane]) & mask & word((1 << lane) - (1 << start))

@@ -35,23 +35,23 @@ from banksim.system.jit import carray, inlined, inner, outer
 Key = tuple[int, int, int]
 """Number of the site, code of the op, width."""
 REQUEST, LOW, HIGH, IDEALS, DEGREE_LOW, DEGREE_HIGH, EXCESS, FIRST, WORST, KEY = range(10)
-"""The figures of a key; of its worst request the excess, block, and row; site, op and width, 0 where an entry is free.
-Entries of an op and width stand in the order of sites from a place on that a hash of these says, or, where others stand
-already, so many further as it says."""
+"""The fields of an entry: the figures of a key; excess, block and row of its worst request; and the key (0: the entry
+is free). A hash of op and width tells where their entries begin, which follow in the order of their sites, and how far
+on to look where another entry stands."""
 KNOWN, MASK_OF, AGAIN, ONE = range(10, 14)
 ENTRY = ONE + SUMS
-"""Of a request of the key that is known: where its addresses lie, its mask (0: there is none), how many alike have been
-met since, which the first figures do not hold yet, and what one has of these."""
+"""Its other fields, of one request of the key, the known one: where its addresses lie, its mask (0: there is none), how
+many like it have come since, which the figures do not hold yet, and what one of them costs."""
 ORDER = ((1, WORST), (1, FIRST), (-1, EXCESS), (1, KEY))
-"""Entries are ordered by the last of these first; keys are in the order of sites, then ops, then widths."""
+"""By what entries are sorted, the last field first; keys are in the order of sites, then ops, then widths."""
 SITE_BIT = 32
 """From this bit of a key on, the site."""
 SPARE = 2
-"""Entries for each that may be used: in a fuller table more would not stand at their first place."""
+"""How many times as many entries a table has as are used: in a fuller one, more would not be at their first place."""
 LARGEST_AT_FIRST = 14
 """log2 of the entries that a table begins with at most: a trace may name far more sites than it has."""
 SOME = 1 << 15
-"""Requests that a thread takes at a time: so few that all threads end together; to take them costs little here."""
+"""Requests that a thread takes at a time: so few that all threads end together."""
 NO_EXCESS = -2
 """Below that of an unknown count, which is −1."""
 
@@ -87,7 +87,8 @@ def entry_of(key: Integer, entries: Integers) -> Integers:
 def add_known(
     columns: Integers, first: Integer, count: Integer, read: Integers, keep: Integers, entries: Integers
 ) -> Integer:
-    """Add up requests from `first` on, so many at most, up to one unlike the known one of its key: how many."""
+    """Add up requests from `first` on, `count` at most, as long as each is like the known one of its key. Returns how
+    many they were."""
     addresses, masks = unpacked(columns, ADDRESS), words_from(unpacked(columns, MASK), first)
     sites, blocks = words_from(unpacked(columns, SITE), first), words_from(unpacked(columns, BLOCK), first)
     ops = carray(row_of(unpacked(columns, OP), first), REQUESTS, np.uint8)
@@ -133,7 +134,7 @@ def _tally(
     `entries` is nearly full."""
     addresses, sites, blocks = unpacked(columns, ADDRESS), unpacked(columns, SITE), unpacked(columns, BLOCK)
     rules, room = pointer(rule.ctypes.data), room_for_many()
-    # To make requests known costs as much as to add them up: it is done the less often the less it helps.
+    # Making requests known costs as much as adding them up: the less it helps, the less often it is done.
     row, wait, pause, hopeful = first, 0, 1, False
     while row < last and SPARE * (used + REQUESTS) <= len(entries):
         count = min(REQUESTS, last - row)

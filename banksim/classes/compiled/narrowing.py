@@ -18,8 +18,9 @@ from banksim.system.jit import callback, carray, inner
 _REGION, _ERROR = REGION, ERROR
 BELOW, ABOVE, SLOPES = 0, 1, 2
 SHORT = 16
-"""Steps are made up to so many times as long, with a box for each of their starts; by powers of two, and by what brings
-a slope near to 0, in another direction if there is one: blocks with different starts may be alike."""
+"""How many times as long steps may become: by powers of two, or by what brings a slope near to 0. Each start of the
+longer steps then has a box of its own; or, as blocks with different starts may be alike, another direction leads from
+start to start, if there is one."""
 POWERS = 8
 NEARLY = 0.5
 """Of two steps, the longer one is taken if it leaves so many of the blocks: what is left of its slope is less."""

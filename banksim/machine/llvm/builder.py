@@ -31,8 +31,8 @@ Compare = Callable[["Builder", str, Value, Value], Value]
 
 
 def binary(opcode: str, neutral: int | None = None, either: bool = False) -> Binary:
-    """`neutral`: the number by which the first value stays as it is, and `either` too: what LLVM would have to read and
-    take away again is not written."""
+    """`neutral`: the number by which the first value stays as it is; `either`: by which the second does, too. Then no
+    instruction is written, which LLVM would have to read and to take away again."""
 
     def write(b: Builder, one: Value, other: Value) -> Value:
         if neutral is not None:
@@ -117,8 +117,8 @@ class Builder:
     fcmp_ordered, fcmp_unordered = compare("fcmp", "o", "o"), compare("fcmp", "u", "u")
 
     def bitcast(self, value: Value, type: Type) -> Value:
-        """The bits as another type: of what is another's bits already those, for registers hold words, and code on
-        floats would be casts there and back."""
+        """The bits as another type. Of a value that was cast itself, the value before is cast: registers hold words,
+        and code on floats would be casts there and back."""
         source = value.source if isinstance(value, Recast) else value
         if source.type == type:
             return source

@@ -48,7 +48,7 @@ def serve(own: SimpleQueue[Task], waiting: deque[SimpleQueue[Task]]) -> None:
 
 @dataclass(eq=False)
 class Lasting:
-    """What is to happen if something that began then lasts for `JOINED` seconds, and whether that has been begun."""
+    """A task to start once work that began at `began` has lasted for `JOINED` seconds; `submitted`: it was started."""
 
     began: float
     task: Task

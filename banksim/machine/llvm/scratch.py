@@ -7,7 +7,7 @@ RESULT, ADDRESSES, VALUES, COMPARE, TARGETS, STORED = 0, *(n * ROW for n in (4, 
 SERVED, SERVED_ROWS = 19 * ROW, 11
 """What services are handed."""
 MET, MET_BYTES, MET_SITES = SERVED + SERVED_ROWS * ROW, 32, 64
-"""Buffers that loads met last: one entry each, which those share that lie so many instructions apart;"""
+"""The buffers that loads met last. Each has an entry, which loads share that lie this number of instructions apart;"""
 STORE_MET = MET + MET_BYTES * MET_SITES
-"""and those that stores met."""
+"""… and those that stores met."""
 SCRATCH_BYTES = STORE_MET + MET_BYTES * MET_SITES

@@ -76,8 +76,8 @@ class Sections(Convergence, BlockBarriers):
         e.b.ret(answer)
 
     def resume_alone(self, goes_on: ir.Block) -> None:
-        """Go on with the only group of a warp if it is ready, or its barrier of the block has let it pass, as the
-        scheduler would, which takes several times as long."""
+        """Go on with the only group of a warp if it is ready, or its barrier of the block has let it pass. The
+        scheduler would do the same, but take several times as long."""
         e, b = self.e, self.e.b
         one, on, several = (b.append_basic_block(name) for name in ("one", "on", "several"))
         b.cbranch(b.icmp_unsigned("==", e.get(self.warp, WARP, "groups"), INT[32](1)), one, several)

@@ -84,8 +84,8 @@ def flag_of(i: Instruction) -> Operand | None:
 
 
 def is_refused(i: Instruction) -> bool:
-    """Whether shared memory does not do this atomic by generic addresses, and leaves it to the code behind: whatever
-    is no exchange or sum of integers."""
+    """Whether shared memory, reached by generic addresses, leaves this atomic to the code behind the instruction: it
+    does none but exchanges and sums of integers."""
     name = function(i)
     return flag_of(i) is not None and name not in ("CAS", "EXCH") and (atomic_kind(i), name) != ("u64", "ADD")
 

@@ -1,5 +1,5 @@
 """The coefficients of MUFU's parabolas, (c0, c1, c2) by function and segment: `special_functions` tells what they are.
-Fitted to an H200's results, which leave no other."""
+Fitted to an H200's results: no others give all of these."""
 
 _WRITTEN = {
     "RCP": """

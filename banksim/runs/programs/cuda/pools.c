@@ -20,8 +20,8 @@ static bool known(CUmemoryPool pool) {
     while (one && one != pool) one = one->next;
     return one != NULL;
 }
-/* A pool that nobody uses and that has reserved more than it may keep gives all of it back at a synchronization. This
-   is made up for before anything of it is read or changes. */
+/* A pool that nobody uses and that has reserved more than it may keep gives all of it back at a synchronization.
+   Here that is done later: before anything of the pool is read or changes. */
 static void catch_up(CUmemoryPool pool) {
     if (!pool->used && banksim_waits != pool->changed && pool->reserved > pool->threshold) pool->reserved = 0;
 }

@@ -41,7 +41,7 @@ PIECE = 1 << 17
 """Numbers that are computed at once: their steps stay in the caches."""
 ENGINE = type("Engine", (NumpyEngine,), dict.fromkeys(NumpyEngine.__abstractmethods__))()
 WORD_PER_DIFFERENCE = 1.000000048662
-"""What MRG32k3a's differences are multiplied by, so that its words reach 2^32: 10,000 recorded ones leave 14 digits."""
+"""What MRG32k3a's differences are multiplied by, so that its words reach 2^32: 10,000 recorded words tell 14 digits."""
 
 
 def mt19937(seed: int, offset: int) -> Generator:

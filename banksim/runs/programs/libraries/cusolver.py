@@ -14,7 +14,7 @@ from banksim.runs.programs.libraries.matrices import Call, half, put_half, solve
 REAL: dict[type[np.generic], type[np.generic]] = {np.complex64: np.float32, np.complex128: np.float64}
 
 ENOUGH_SWEEPS = 15
-"""So many of Jacobi's are enough: from some six on, each squares what is left beside the diagonal."""
+"""How many of Jacobi's sweeps are enough: from about the sixth on, each squares what is left beside the diagonal."""
 
 
 def compute(memory: Memory, name: str, words: Sequence[int]) -> bytes:

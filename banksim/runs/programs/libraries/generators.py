@@ -18,7 +18,7 @@ LOW = 0xFFFFFFFF
 
 class Generator(ABC):
     by_inverse = False
-    """Whether each word makes a number, and a normal one by the inverse of its distribution."""
+    """Whether each word makes one number: a normal one by the inverse of its distribution."""
 
     @abstractmethod
     def draw(self, turns: int, words: int) -> Array:

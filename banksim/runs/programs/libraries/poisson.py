@@ -29,11 +29,11 @@ def of_normal(numbers: Array, mean: float) -> Array:
 
 @lru_cache(maxsize=16)
 def table(mean: float) -> tuple[int, Array, Array]:
-    """The first number that a double can tell the probability of; for it and each further one the share of its own
-    column that it takes, and the number that takes the rest, counted from the first.
+    """The first number whose probability a double can hold. For it and each further one: the share that it takes of
+    its own column, and the number that takes the rest of that column, counted from the first.
 
-    Columns that are not full are filled by the highest number that fills more than one, until it does not; round after
-    round."""
+    In each round, columns that are not full are filled up by the highest number that has more than a column, until it
+    has no more than one; then by the next lower one."""
 
     def probability(number: int) -> float:
         return exp(number * log(mean) - mean - lgamma(number + 1))

@@ -81,8 +81,8 @@ def tempered(words: Array) -> Array:
 
 @functools.cache
 def jump() -> Array:
-    """The powers of x in x^(2^2048) modulo the recurrence's polynomial, filled up with one that reads zeros: by as many
-    steps together, a state comes to where the next stream begins."""
+    """The exponents of x^(2^2048) modulo the recurrence's polynomial: the sum of a state so many steps on, for each of
+    them, is the state where the next stream begins. Filled up with an exponent at which zeros are read."""
     factor = 1
     for bit in range(31):
         factor = factor << 623 ^ factor << 396 ^ TWIST >> bit & 1
@@ -100,7 +100,7 @@ def powers(polynomial: int) -> Array:
 
 @outer
 def square(power: Integers, terms: Integers, times: Integer) -> None:
-    """Square a polynomial of u32[2 * WORDS] in place, as often, modulo x^DEGREE and its lower terms."""
+    """Square a polynomial of u32[2 * WORDS] so many `times`, in place, modulo x^DEGREE and its lower `terms`."""
     top, over = DEGREE // 32, DEGREE % 32
     for _ in range(times):
         for k in range(WORDS - 1, -1, -1):

@@ -141,7 +141,7 @@ static cublasStatus_t compute(cublasHandle_t handle, const char *name, const str
     size_t n = 0;
     while (handle->mode == CUBLAS_POINTER_MODE_HOST && results[n].to) n++;
     void *result = n ? results->to : NULL; /* in host memory */
-    /* What gives several is made of host memory alone: no stream has to come to it, and no capture takes it. */
+    /* Functions with several results work on host memory alone: they wait for no stream, and no capture takes them. */
     CUresult failed = n > 1 ? banksim_compute(NULL, "cuBLAS", name, words, count, found, n * sizeof *found)
                             : banksim_compute(handle->stream, "cuBLAS", name, words, count, result, results->size);
     for (size_t k = 0; n > 1 && !failed && k < n; k++) memcpy(results[k].to, found[k], results[k].size);
