@@ -1,11 +1,11 @@
 """Global memory behind a multiprocessor: its L1 cache, and its share of the L2 cache that all multiprocessors share.
 
 A load takes the path for as many cycles as its busiest bank: tags of lines lie in four of them, words in 32. What else
-is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid
-bits by sector of 32 bytes; what is stored goes on to the L2 and leaves them as they are. Sectors that it lacks come
-from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or, if all ask
-at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2 has
-everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
+is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
+What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
+lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
+if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2
+has everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
 """
 
 from typing import NamedTuple
@@ -49,7 +49,8 @@ L1_SET = np.dtype(
     [
         ("lines", "i8", WAYS),  # by way
         ("used", "i8", WAYS),  # … the cycle of the last access · WAYS + way: the least is of the way that leaves
-        ("has", "i8", WAYS),  # … the mask of the sectors that are there
+        ("has", "i8", WAYS),  # … the mask of the sectors that are there,
+        ("stored", "i8", WAYS),  # … and of the words that were stored: those of other sectors are there, too
         ("comes", "i8", WAYS * 4),  # by way and sector: when it has come, or will
     ]
 )
@@ -65,6 +66,7 @@ class GlobalMemory(NamedTuple):
     latest: npt.NDArray[np.int64]  # by some bits of a line: the last n with these, as far as the row has any,
     before: npt.NDArray[np.int64]  # … and by n: that before; -1: none
     lines: npt.NDArray[np.int64]  # by row: how many
+    whole: npt.NDArray[np.bool_]  # … and whether all four bytes of the words are meant
     lanes: npt.NDArray[np.int64]  # (row, n, sector): of what adds, how many of one word, at most
     sets: npt.NDArray[np.void]  # of the L1, of dtype L1_SET
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
@@ -99,6 +101,7 @@ def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, activ
         latest=np.zeros(64, np.int64),
         before=np.zeros(32, np.int64),
         lines=np.zeros(rows, np.int64),
+        whole=np.zeros(rows, np.bool_),
         lanes=np.zeros((*per_line, 4), np.int64),
         sets=sets,
         held=np.zeros(SHARE_OUT + 1, np.int64),
@@ -191,7 +194,7 @@ def note_lines(memory: GlobalMemory, row: Integer, context: Context, together: b
             seen |= 1 << bits
             n += 1
         memory.words[row, at] |= ((1 << span) - 1) << word
-    memory.lines[row] = n
+    memory.lines[row], memory.whole[row] = n, context.far_width >= 4
     if together:
         note_lanes(memory, row, context)
 
@@ -301,17 +304,32 @@ way_of = equal_or_least(WAYS)
 
 
 @inlined
-def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, asked: Integer, t: Integer) -> Integer:
-    """Access sectors of a line in the L1, which has them from then on; if it lacks the line, that used longest ago
-    leaves. Returns the cycle in which they have come."""
-    here = memory.sets[np.uint64(line ^ line >> 7 ^ line >> 15) % np.uint64(len(memory.sets))]
+def set_of(memory: GlobalMemory, line: Integer) -> Integer:
+    """The set of the L1 in which a line lies, if it has it."""
+    return np.int64(np.uint64(line ^ line >> 7 ^ line >> 15) % np.uint64(len(memory.sets)))
+
+
+@inlined
+def take_up(memory: GlobalMemory, line: Integer, t: Integer) -> Integer:
+    """Have a line be accessed in the L1; if it lacks the line, that of its set used longest ago leaves. Returns the
+    way in which it is from then on."""
+    here = memory.sets[set_of(memory, line)]
     first = way_of(here, line)
-    way = first % WAYS
+    way: Integer = first % WAYS
     if first >= 0:
-        here.lines[way], here.has[way] = line, 0
+        here.lines[way], here.has[way], here.stored[way] = line, 0, 0
     here.used[way] = t * WAYS + way
+    return way
+
+
+@inlined
+def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, words: Integer, t: Integer) -> Integer:
+    """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
+    come."""
+    here, way = memory.sets[set_of(memory, line)], take_up(memory, line, t)
     last: Integer = t
-    there, missing = asked & here.has[way], asked & ~here.has[way]
+    there = sectors(words) & here.has[way]
+    missing = sectors(words & ~here.stored[way]) & ~here.has[way]
     while there:
         last = max(last, here.comes[4 * way + lowest(there)])
         there &= there - 1
@@ -325,19 +343,47 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, aske
     return last
 
 
+@inlined
+def keep(memory: GlobalMemory, line: Integer, words: Integer, t: Integer) -> None:
+    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json)."""
+    here, way = memory.sets[set_of(memory, line)], take_up(memory, line, t)
+    here.stored[way] |= words
+    for s in range(4):
+        if here.stored[way] >> (8 * s) & 255 == 255 and not here.has[way] >> s & 1:
+            here.has[way] |= 1 << s
+            here.comes[4 * way + s] = t
+
+
+@inlined
+def drop(memory: GlobalMemory, line: Integer, words: Integer) -> None:
+    """Have the L1 lose sectors to whose words something was added: the L2 alone has the sums (h200_stored.json)."""
+    here = memory.sets[set_of(memory, line)]
+    first = way_of(here, line)
+    if first < 0:
+        way, lost = first % WAYS, sectors(words)
+        here.has[way] &= ~lost
+        for s in range(4):
+            if lost >> s & 1:
+                here.stored[way] &= ~(255 << (8 * s))
+
+
 @inner
 def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Integer) -> Integer:
     """Let a request that the path has served reach the caches at cycle t. Returns the cycle in which all that the L2
     answers has come."""
     last = t
     for n in range(memory.lines[row]):
-        words = memory.words[row, n]
+        line, words = memory.line[row, n], memory.words[row, n]
         if kind in (CACHED, KEPT):
-            at = look_up(memory, f, kind, memory.line[row, n], sectors(words), t)
+            at = look_up(memory, f, kind, line, words, t)
         elif kind == PAST:
             at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
             at = send(memory, f, kind, words, together(memory, row, n, kind), t)
+            if kind == STORED:
+                keep(memory, line, words if memory.whole[row] else 0, t)
+            else:
+                drop(memory, line, words)
         last = max(last, at)
     return last
 

@@ -20,6 +20,7 @@ WORDS = {"l1": 1 << 13, "l2": 1 << 22}
 
 module = partial(loaded, DATA / "timing" / "memory.cubin")
 streamed = partial(loaded, DATA / "timing" / "l2_and_dram.cubin")
+stored = partial(loaded, DATA / "timing" / "stored.cubin")
 
 
 @cache
@@ -191,3 +192,27 @@ def test_local_memory_stays_in_the_l1(source: Path) -> None:
     loads = [i for i in run.cycles.instructions if i.instruction.name == "LDL"]
     assert loads
     assert all(i.spent.memory < 100 * i.spent.issue for i in loads)
+
+
+STORED = json.loads((DATA / "timing" / "h200_stored.json").read_text())["behind"]
+
+
+def cycles_of_a_load(row: list[int]) -> float:
+    """The mean of those of a row of the record."""
+    took = np.zeros(row[0], np.uint32)
+    banksim.run(stored()["behind"], 1, 64, [took, np.zeros(1 << 17, np.uint32), *map(np.uint32, row[:7])], timing=True)
+    return float(took.mean())
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in STORED if row[0] in (64, 1024, 1536) and row[1] not in (5, 8)], ids=lambda row: str(row[:7])
+)
+def test_loads_find_what_was_stored_in_the_l1(row: list[int]) -> None:
+    """Its words, whichever warp stored them, not those beside them; and no word of which a part was stored."""
+    assert cycles_of_a_load(row) == pytest.approx(row[-1], rel=0.06)
+
+
+@pytest.mark.parametrize("row", [row for row in STORED if row[1] in (5, 8)], ids=lambda row: str(row[:7]))
+def test_the_l1_loses_what_is_added_to(row: list[int]) -> None:
+    """The L2 then answers 80 cycles later than else, which is not modelled."""
+    assert 250 < cycles_of_a_load(row) == pytest.approx(row[-1], rel=0.25)
