@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.classes.compiled.records import DIRECTIONS, MARGIN, REGION, ROW, WORK
+from banksim.classes.compiled.records import DIRECTIONS, LARGEST, MARGIN, REGION, ROW, WORK
 from banksim.classes.needed import needed
 from banksim.classes.regions import Box, Directions, along, whole
 from banksim.classes.translate import compile_class
@@ -63,7 +63,7 @@ class Undecided:
         what = f"{self.instruction.name} of {place(self.instruction.site)}"
         if self.origin is None:
             return f"what {what} depends on is not known"
-        return f"{what} depends on {self.origin.name} of {place(self.origin.site)}"
+        return f"{what} depends on what {self.origin.name} of {place(self.origin.site)} reads"
 
 
 @dataclass(frozen=True)
@@ -235,6 +235,11 @@ class Counting:
         return stop
 
 
+def too_large(launch: Launch) -> InputError:
+    grid = " × ".join(f"{size:,}" for size in launch.grid)
+    return InputError(f"a grid of {grid} blocks: counts beyond 2^62 are not exact; give a smaller one")
+
+
 def undecided(kernel: Kernel, pc: int, axes: Directions) -> Undecided:
     """Why code that was made for these axes gave up at an instruction."""
     origin = needed(kernel, axes, LONGEST).origins.get(pc)
@@ -268,6 +273,8 @@ def count(
     axes = along(launch.grid, SPARE)
     if launch.cooperative:
         return Undecided(None, None, "its blocks wait for each other")
+    if launch.blocks * launch.warps > LARGEST:  # each warp counts, if only its end
+        raise too_large(launch)
     prepare_llvm()
     llvm.add_symbol("narrow", callback(NARROWING, "narrow").address)
     began = time.perf_counter()
@@ -290,8 +297,7 @@ def count(
     if isinstance(stop, Undecided):
         return stop
     if counting.work[0]["most"] < 0:
-        grid = " × ".join(f"{size:,}" for size in launch.grid)
-        raise InputError(f"a grid of {grid} blocks: counts beyond 2^62 are not exact; give a smaller one")
+        raise too_large(launch)
     counts = Counts(
         counters=counting.counters,
         tallies=counting.tallies.reshape(len(compiled.sites), len(rules)),

@@ -121,7 +121,7 @@ def test_every_number_is_that_of_executing_all_blocks(kernels: Any, name: str, m
 def test_what_data_tell_an_mbarrier_is_executed(kernels: Any, name: str) -> None:
     mine = run(kernels[name], False)
     assert not mine.classes
-    assert "depends on LD" in mine.undecided
+    assert "depends on what LD" in mine.undecided
     equal(mine, run(kernels[name], True))
 
 

@@ -105,8 +105,11 @@ def test_counts_are_exact_up_to_the_largest_grid_or_refused(kernels: Any) -> Non
     arguments = [np.zeros(1024, np.float32), np.zeros(1024, np.float32), 0]
     found = banksim.run(kernels["copy"], largest[:2], 256, arguments, values=False).conflicts
     assert found.requests == 8 * largest[0] * largest[1]
-    with pytest.raises(InputError, match=r"a grid of 2,147,483,647 × 65,535 × 65,535 blocks: counts beyond 2\^62"):
-        banksim.run(kernels["copy"], largest, 256, arguments, values=False)
+    for name, deep in (("copy", 3000), ("copy", 65535), ("apart", 65535)):  # the last would be executed block by block
+        refused = rf"a grid of 2,147,483,647 × 65,535 × {deep:,} blocks: counts beyond 2\^62"
+        given = arguments if name == "copy" else arguments[:1]
+        with pytest.raises(InputError, match=refused):
+            banksim.run(kernels[name], (*largest[:2], deep), 256, given, values=False)
 
 
 def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels: Any) -> None:
