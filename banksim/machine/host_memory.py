@@ -55,7 +55,10 @@ def absent(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32, conten
     >>> absent((16384, 16384), np.float32).nbytes
     1073741824
     """
-    size = math.prod(shape if isinstance(shape, Sequence) else (shape,)) * np.dtype(dtype).itemsize
+    sizes = shape if isinstance(shape, Sequence) else (shape,)
+    if min(sizes, default=0) < 0:
+        raise InputError(f"an absent array of shape {shape}: sizes are 0 or more")
+    size = math.prod(sizes) * np.dtype(dtype).itemsize
     found = np.ndarray(shape, dtype, reserved(max(size, 1))).view(Absent)
     found.contents, found.place, found.kind = contents, found.ctypes.data, found.dtype
     return found

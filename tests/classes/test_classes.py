@@ -207,6 +207,8 @@ def test_an_absent_array_has_no_contents(kernels: dict[str, Any]) -> None:
     assert nothing.nbytes == 1 << 34
     with pytest.raises(InputError, match="argument 1 is absent"):
         banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)])
+    with pytest.raises(InputError, match=r"of shape \(3, -1\): sizes are 0 or more"):
+        banksim.absent((3, -1))
     found = banksim.run(kernels["plain"], 3, 64, [nothing, nothing, np.uint32(1)], values=False)
     assert "3 blocks in 1 class; global memory was not touched, and so not checked" in report(found, 200).plain
 
