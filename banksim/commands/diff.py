@@ -40,6 +40,10 @@ def options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     from banksim.runs.validation.measured_lines import is_page
 
+    if is_page(options.before):
+        raise InputError(
+            f"{options.before} is a source page of Nsight Compute: give it second, behind a report (--json)"
+        )
     if is_page(options.after):
         return against_page(options)
     before, after = analysis(options.before, options), analysis(options.after, options)

@@ -1,8 +1,9 @@
 """The lines of a report with the transactions that Nsight Compute's source page has for their instructions."""
 
 import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,39 +68,64 @@ def measured_lines(report: str, path: str, page: str, page_path: str) -> tuple[L
         found = json.loads(report)
         kernels = found.get("kernels") or [{"kernel": found["kernel"], "conflicts": found["conflicts"]}]
         before, after = defaultdict[str, list[Site]](list), defaultdict[str, list[Site]](list)
-        measured = transactions(page, page_path, int(found.get("launches", 1)))
+        launched = transactions(page, page_path, int(found.get("launches", 1)))
+        names = [kernel["kernel"] for kernel in kernels]
         for kernel in kernels:
-            name = demangling.last_part(kernel["kernel"])
-            if name not in measured:
-                raise InputError(
-                    f"{page_path}: no launch of {kernel['kernel']}: it has {', '.join(measured) or 'none'}"
-                )
+            measured = of_kernel(kernel["kernel"], names, launched, page_path)
             for conflicts in kernel["conflicts"]:
                 arch, known = conflicts["arch"], conflicts["sites"]
                 unknown = unknown_costs(known)
                 left.unknown += len(unknown)
-                compared = [site for site in known if not left.holds(site, measured[name][site["offset"]], unknown)]
+                compared = [site for site in known if not left.holds(site, measured[site["offset"]], unknown)]
                 before[arch] += compared
-                after[arch] += [with_count(site, measured[name][site["offset"]]) for site in compared]
-                after[arch] += unknown_to_report({site["offset"] for site in known}, measured[name])
+                after[arch] += [with_count(site, measured[site["offset"]]) for site in compared]
+                after[arch] += unknown_to_report({site["offset"] for site in known}, measured)
         sides = [{arch: lines_of(sites) for arch, sites in side.items()} for side in (before, after)]
         return sides[0], sides[1], left
+    except InputError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         what = "give what banksim run or banksim kernel prints with --json"
         raise InputError(f"{path}: no report of kernels to compare with a source page: {what}") from None
 
 
 def transactions(page: str, path: str, launches: int) -> dict[str, Counter[int]]:
-    """Of each kernel the transactions of each instruction, of all launches together."""
+    """Of each kernel, by its name on the page, the transactions of each instruction, of all launches together."""
     try:
         profiled = read(page, launches=launches)
     except Unavailable as error:
         raise InputError(f"{path}: {error}") from None
     found: dict[str, Counter[int]] = {}
     for launch in profiled:
-        of_kernel = found.setdefault(demangling.last_part(launch.symbol), Counter())
-        of_kernel.update({row.offset: row.transactions for row in launch.rows if row.transactions})
+        counted = found.setdefault(launch.symbol, Counter())
+        counted.update({row.offset: row.transactions for row in launch.rows if row.transactions})
     return found
+
+
+def of_kernel(name: str, names: Sequence[str], launched: Mapping[str, Counter[int]], path: str) -> Counter[int]:
+    """The transactions of one of a report's kernels. The page may name kernels as ncu's --print-kernel-base says:
+    mangled, in C++, or without template arguments. InputError where it has none, or does not tell which."""
+    alike = [symbol for symbol in launched if demangling.last_part(symbol) == demangling.last_part(name)]
+    same = [symbol for symbol in alike if instance(symbol) == instance(name)]
+    bare = [symbol for symbol in alike if "<" not in demangling.plain_name(symbol)]
+    if not same and not bare:
+        raise InputError(
+            f"{path}: no launch of {name}: it has {', '.join(map(demangling.plain_name, launched)) or 'none'}"
+        )
+    key = instance if same else demangling.last_part
+    rivals = [one for one in names if key(one) == key(name)]
+    if len(rivals) > 1:
+        raise InputError(
+            f"{path}: which launches are of {' and which of '.join(dict.fromkeys(rivals))} is not told: "
+            "export it with --print-kernel-base mangled"
+        )
+    return sum((launched[symbol] for symbol in same or bare), Counter())
+
+
+def instance(symbol: str) -> str:
+    """A name with template arguments, to compare by: ncu writes `copy<(int)32, (bool)1>` for `copy<32, true>`."""
+    name = re.sub(r"\(bool\)([01])", lambda match: ("false", "true")[int(match[1])], demangling.unqualified(symbol))
+    return demangling.normalised(re.sub(r"\([a-z ]+\)(?=-?\d)", "", name))
 
 
 def unknown_costs(sites: Iterable[Site]) -> set[int]:

@@ -309,6 +309,41 @@ def test_diff_does_not_compare_what_the_page_does_not_count(folder: Path, capsys
     assert json.loads(capsys.readouterr().out)["not_compared"] == {"remote": 1, "unknown": 1, "wide": 1}
 
 
+INSTANCES = ("copy<0, true>", "copy<1, false>")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("_Z4copyILi0ELb1EEvPf", "_Z4copyILi1ELb0EEvPf"),
+        ("void copy<(int)0, (bool)1>(float *)", "void copy<(int)1, (bool)0>(float *)"),
+    ],
+)
+def test_diff_tells_instances_of_a_template_apart(names: Sequence[str], folder: Path, capsys: Said) -> None:
+    """By what the page calls them; a page that does not tell is refused."""
+    site = {"offset": 0, "op": "ld", "width": 4, "ideal": 1, "text": "", "function": "", "excess": 0, "file": "k.cu"}
+    counts = dict(zip(INSTANCES, (32, 1), strict=True))
+    kernels = [
+        {"kernel": name, "conflicts": [{"arch": "sm_90", "sites": [{**site, "line": count, "transactions": count}]}]}
+        for name, count in counts.items()
+    ]
+    (folder / "report.json").write_text(json.dumps({"kernels": kernels, "launches": 2}))
+
+    def against(names: Sequence[str]) -> list[str]:
+        pages = [page(name, ["LDS"], [[0, 1, 32, 32, n, 1]]) for name, n in zip(names, counts.values(), strict=False)]
+        (folder / "page.csv").write_text("".join(pages))
+        return ["diff", "report.json", "page.csv"]
+
+    assert "No change." in out_of(capsys, against(names), status=0)
+    said = err_of(capsys, against(("copy", "copy")))
+    assert "page.csv: which launches are of copy<0, true> and which of copy<1, false> is not told" in said
+    assert "page.csv: no launch of copy<1, false>: it has copy<" in err_of(capsys, against(names[:1]))
+    assert "page.csv: no launch of copy<0, true>: it has other" in err_of(capsys, against(("other", "other")))
+    assert "page.csv is a source page of Nsight Compute: give it second" in err_of(
+        capsys, ["diff", "page.csv", "report.json"]
+    )
+
+
 def test_without_a_profiler_a_line_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
     monkeypatch.setenv("PATH", str(folder))
     assert err_of(capsys, ["validate", "program.py"]).startswith("banksim: Nsight Compute (ncu) is not on PATH")
