@@ -7,8 +7,10 @@ from typing import Any
 
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib")
 """The C++ libraries that have a demangler."""
-INTERNAL = re.compile(r"\b_INTERNAL_[0-9a-f]{8}_\d+_\w*?_[0-9a-f]{8}::")
+INTERNAL = re.compile(r"\b_INTERNAL_[0-9a-f]{8}_\d+_\w+::")
 """The namespace that the compiler adds to what is known in one file only."""
+OF_VERSION = re.compile(r"\b(?:_V_\w+|__\d+)::")
+"""The inline namespaces by which CUB, Thrust and libcu++ tell their versions apart: no one writes them."""
 ARGUMENTS = re.compile(r"<[^<>]*>")
 LONGEST = 60
 """How many letters of a name with its template arguments are read at a glance."""
@@ -85,6 +87,8 @@ def readable(symbol: str) -> str:
 def shortened(name: str) -> str:
     """A plain name as short as one can read: of a long one template arguments as <…>, and of one that is still long no
     namespaces."""
+    if len(name) > LONGEST:
+        name = OF_VERSION.sub("", name)
     while len(name) > LONGEST and (shorter := ARGUMENTS.sub("…", name)) != name:
         name = shorter
     name = name.replace("…", "<…>")

@@ -76,12 +76,11 @@ def time(run: Run | None, launches: Launches | None) -> Iterator[str]:
                 where = f"{cycles.where(one.launch)} of {one.cycles.figures.name}"
                 yield f"Time {where}: {took}, of which conflicts cost {part}."
     elif launches is not None:
-        for kernel in launches.kernels:
-            if kernel.times:
-                lost = max(kernel.times.cycles - kernel.times.ideal, 0)
-                share = f"{number(lost)} ({lost / max(kernel.times.cycles, 1):.0%})" if lost else "nothing"
-                took = f"{plural(kernel.times.cycles, 'cycle')} in the blocks timed"
-                yield f"Time of {kernel.name}: {took}, of which conflicts cost {share}."
+        for name, _, times in program.timed(launches):
+            lost = max(times.cycles - times.ideal, 0)
+            share = f"{number(lost)} ({lost / max(times.cycles, 1):.0%})" if lost else "nothing"
+            took = f"{plural(times.cycles, 'cycle')} in the blocks timed"
+            yield f"Time of {name}: {took}, of which conflicts cost {share}."
         yield from program.assumed(launches)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from banksim.banks.conflicts import Conflicts
 from banksim.banks.source_lines import by_line, hot_first, label, quiet_lines
+from banksim.kernels.demangling import OF_VERSION, shortened
 from banksim.report.text.conflict_table import colour, figures, notes, withheld
 from banksim.report.text.cycles import rests_on
 from banksim.report.text.kernel import flat
@@ -21,7 +22,7 @@ from banksim.report.text.table import Column, fitted, fold
 from banksim.wording import listed, mean, number, plural, ways
 
 if TYPE_CHECKING:
-    from banksim.runs.programs.kernel_launches import KernelLaunches, Times
+    from banksim.runs.programs.kernel_launches import Times
     from banksim.runs.programs.launches import Launches
 
 NO_TIME = "elapsed_time of events was answered by nan: --timing simulates how long launches take."
@@ -73,15 +74,15 @@ def extent(launches: Launches, width: int) -> Iterator[Text]:
     if launches.foreign:
         yield from fold(Text(f"{listed(launches.foreign)}: judged on code of {launches.code}", QUIET), width)
     yield from others(launches, width)
-    for kernel in launches.kernels:
+    for kernel, name in zip(launches.kernels, names(launches), strict=True):
         for note in kernel.notes:
-            yield from fold(Text(f"{kernel.name}: {note}", QUIET), width)
+            yield from fold(Text(f"{name}: {note}", QUIET), width)
     partial = sum(kernel.partial for kernel in launches.kernels)
     if partial:
         yield from fold(Text(f"PARTIAL: {plural(partial, 'launch')} interrupted before the end", HOT), width)
     if launches.time_was_asked:
-        timed = any(kernel.times for kernel in launches.kernels)
-        yield from fold(Text(TIME if timed else NO_TIME, QUIET), width)
+        has_times = any(kernel.times for kernel in launches.kernels)
+        yield from fold(Text(TIME if has_times else NO_TIME, QUIET), width)
 
 
 def others(launches: Launches, width: int) -> list[Text]:
@@ -93,8 +94,8 @@ def others(launches: Launches, width: int) -> list[Text]:
         (launches.calls, "call", "by NumPy"),
     ):
         if found:
-            names = listed([f"{name} ({number(count)})" for name, count in found.items()])
-            lines += fold(Text(f"{plural(found.total(), noun)} {how}, not counted: {names}", QUIET), width)
+            told = listed([f"{shortened(name)} ({number(count)})" for name, count in found.items()])
+            lines += fold(Text(f"{plural(found.total(), noun)} {how}, not counted: {told}", QUIET), width)
     return lines
 
 
@@ -107,8 +108,7 @@ def kernels(launches: Launches, width: int) -> list[Text]:
 def kernel_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
     """A row for each kernel."""
     entries = launches.kernels
-    names = Counter(kernel.name for kernel in entries)
-    labels = [Text(named(kernel, names[kernel.name] > 1), STRONG) for kernel in entries]
+    labels = [Text(name, STRONG) for name in names(launches)]
     columns = [
         Column(("", "launches"), [Text(number(kernel.launches)) for kernel in entries]),
         Column(("", "grid"), [Text(sizes([shape.grid for shape in kernel.shapes])) for kernel in entries], left=True),
@@ -121,15 +121,21 @@ def kernel_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
     return labels, columns
 
 
+def timed(launches: Launches) -> list[tuple[str, int, Times]]:
+    """Of each kernel that was timed its name, its launches and their time."""
+    named_ones = zip(names(launches), launches.kernels, strict=True)
+    return [(name, kernel.launches, kernel.times) for name, kernel in named_ones if kernel.times]
+
+
 def times(launches: Launches, width: int) -> Iterator[Text]:
     """The simulated time of each kernel, if it was asked for."""
-    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
+    entries = timed(launches)
     if not entries:
         return
     labels, columns = time_columns(launches)
     yield Text("\n").join(fitted(labels, columns, width))
-    said = [f"{kernel.name}: {t.longest.bottleneck}" for kernel, t in entries if t.longest]
-    said += [f"Not timed: {why}" for _, t in entries for why in t.refused]
+    said = [f"{name}: {t.longest.bottleneck}" for name, _, t in entries if t.longest]
+    said += [f"Not timed: {why}" for _, _, t in entries for why in t.refused]
     note = "Timed: of each launch one SM's first blocks, those of a cluster on an SM each; "
     note += "the estimate is of all blocks on all SMs"
     yield Text("\n").join(line for one in said for line in fold(Text(one), width))
@@ -144,13 +150,13 @@ def assumed(launches: Launches) -> list[str]:
 
 def time_columns(launches: Launches) -> tuple[list[Text], list[Column]]:
     """A row for each kernel that was timed."""
-    entries = [(kernel, kernel.times) for kernel in launches.kernels if kernel.times]
-    labels = [Text(kernel.name, STRONG) for kernel, _ in entries]
+    entries = timed(launches)
+    labels = [Text(name, STRONG) for name, _, _ in entries]
     columns = [
-        Column(("timed", "cycles"), [Text(number(t.cycles)) for _, t in entries]),
-        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, t in entries]),
-        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, t in entries]),
-        Column(("launches,", "estimate"), [Text(microseconds(kernel.launches, t)) for kernel, t in entries]),
+        Column(("timed", "cycles"), [Text(number(t.cycles)) for _, _, t in entries]),
+        Column(("without", "conflicts"), [Text(number(t.ideal)) for _, _, t in entries]),
+        Column(("conflicts", "cost"), [Text(share(t), HOT if t.cycles > t.ideal else CALM) for _, _, t in entries]),
+        Column(("launches,", "estimate"), [Text(microseconds(count, t)) for _, count, t in entries]),
     ]
     return labels, columns
 
@@ -183,8 +189,19 @@ def verdicts(found: Sequence[Conflicts | None], group: str = "") -> Iterator[Col
     yield column(("worst", "conflict"), lambda one: ways(one.degree) if one.sites else "")
 
 
-def named(kernel: KernelLaunches, with_types: bool) -> str:
-    return f"{kernel.name}({', '.join(kernel.signature)})" if with_types else kernel.name
+def names(launches: Launches) -> list[str]:
+    """What each kernel is called: a long name as short as it can be and still be told from all others, and with the
+    types of its arguments where several kernels have one name."""
+    entries = launches.kernels
+    many = Counter(kernel.name for kernel in entries)
+    short = [shortened(kernel.name) for kernel in entries]
+    shared = Counter(short)
+    return [
+        f"{kernel.name}({', '.join(kernel.signature)})" if many[kernel.name] > 1
+        else name if shared[name] == 1
+        else OF_VERSION.sub("", kernel.name)
+        for kernel, name in zip(entries, short, strict=True)
+    ]  # fmt: skip
 
 
 def sizes(all_sizes: Sequence[tuple[int, int, int]]) -> str:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +13,7 @@ from banksim.banks.conflicts import Conflicts, Request, SiteConflicts
 from banksim.errors import Fault
 from banksim.report.html.conflicts import Told, html
 from banksim.report.json import launches as as_json
-from banksim.report.text.program import report
+from banksim.report.text.program import names, report
 from banksim.requests.trace import Site
 from banksim.runs.options import Options
 from banksim.runs.outcome import Run
@@ -89,6 +91,31 @@ def test_what_is_noted_of_a_launch_is_told_with_its_kernel() -> None:
     assert "copy: Line 3 is out of bounds." in report("main.py", made, 100).plain.splitlines()
     page = html(made.judged, "main.py", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
     assert "copy: Line 3 is out of bounds." in page
+
+
+def test_long_names_of_kernels_are_as_short_as_tells_them_apart() -> None:
+    """And without the namespaces of a library's version."""
+    inside, types = (
+        "cub::_V_300500_SM_900::detail::",
+        "<cub::_V_300500_SM_900::detail::policy, cuda::std::__4::plus<{}> >",
+    )
+    made = launches(["copy"], ["sm_90"])
+    kernel = made.kernels.pop()
+    for name in (f"scan{types.format('int')}", f"sort{types.format('int')}", f"sort{types.format('long')}"):
+        made.kernels.append(replace(kernel, name=inside + name))
+    made.others["cub::_V_300500_SM_900::detail::find" + types.format("int")] = 1
+    assert names(made) == [
+        "cub::detail::scan<cub::detail::policy, cuda::std::plus<…> >",
+        "cub::detail::sort<cub::detail::policy, cuda::std::plus<int> >",
+        "cub::detail::sort<cub::detail::policy, cuda::std::plus<long> >",
+    ]
+    text = report("app", made, 160).plain
+    page = html(made.judged, "app", Told(launches=made, plain={"kernels": [one.to_json() for one in made.kernels]}))
+    for name in names(made):
+        assert name in text
+        assert escape(name) in page
+    assert "not counted: cub::detail::find<cub::detail::policy, cuda::std::plus<…> > (1)" in " ".join(text.split())
+    assert "_V_300500" not in text
 
 
 def test_a_launch_that_ended_by_an_error_is_named() -> None:
