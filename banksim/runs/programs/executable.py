@@ -14,6 +14,7 @@ from pathlib import Path
 from banksim.errors import CompileError, InputError
 from banksim.kernels.compilers import included, tools
 from banksim.kernels.compilers.cuda import FLAGS
+from banksim.kernels.compilers.headers import hint
 from banksim.kernels.compilers.included import read_all
 from banksim.kernels.compilers.source import require_source
 from banksim.kernels.elf import HEADER, SECTION, SYMBOL
@@ -169,7 +170,8 @@ def compiled(sources: Sequence[Path], arch: str, options: Sequence[str]) -> Path
             ) from None
         if used := WITHOUT_STAND_IN.search(str(error)):
             what = f"{used['library']} has no stand-in: of NVIDIA's libraries, programs find {PROVIDED}"
-            raise CompileError(f"{what}\n{error}") from None
+            wheel = hint(str(error))  # which would not help
+            raise CompileError(f"{what}\n{str(error).removeprefix(wheel).lstrip()}") from None
         if missing := NOT_PROVIDED.search(str(error)):
             raise CompileError(f"{missing[1]} is not provided by banksim's stand-in\n{error}") from None
         raise
