@@ -65,9 +65,13 @@ def arguments(x: Engine, i: Instruction, count: int) -> tuple[Value, list[Value]
     """The object, and the first `count` values that the instruction is given: layer and coordinates.
 
     They begin in the first register behind the results, and go on, with the object where a register names it and then
-    the level of detail, in the next. SCR: the first row holds half of all of these, rounded up."""
+    the level of detail, in the next. SCR: the first row holds half of all of these, rounded up. TXD: all stand in the
+    first row, behind the object where a register names it, and the layer stands last."""
     registers = [o for o in i.operands[2:] if o.kind == "R"]
     handle = handle_of(x, i)
+    if i.name == "TXD":
+        named = [x.raw(registers[0], n) for n in range(count + (handle is None))]
+        return named.pop(0) if handle is None else handle, named
     first = count
     if "SCR" in i.modifiers:
         first = min((count + (handle is None) + ("LL" in i.modifiers) + 1) // 2, count)
@@ -254,7 +258,7 @@ def place_of(x: Engine, i: Instruction) -> tuple[Value, Value, list[Value]]:
     kind = form(i)
     layered = kind.startswith("ARRAY")
     handle, values = arguments(x, i, AXES[kind] + layered)
-    layer = values.pop(0) & 0xFFFF if layered else x.const(0)
+    layer = values.pop(-1 if i.name == "TXD" else 0) & 0xFFFF if layered else x.const(0)
     if kind.endswith("CUBE"):
         if i.name != "TEX":
             raise UnsupportedError(f"the form {i.opcode} of a cube map")

@@ -35,6 +35,13 @@ KERNEL cubes(float *out, Texture t, const float *at, const int *layer, int count
         out[n] = layered ? texCubemapLayered<float>(t, p[0], p[1], p[2], layer[n]) : texCubemap<float>(t, p[0], p[1], p[2]);
     }
 }
+KERNEL gradients(float4 *out, const Texture *t, const float *at) {
+    int layer = threadIdx.x % 5;
+    out[threadIdx.x] = tex1DLayered<float4>(t[0], AT(0), layer);
+    out[threadIdx.x + 32] = tex1DLayeredGrad<float4>(t[0], AT(0), layer, 1, 2);
+    out[threadIdx.x + 64] = tex2DLayered<float4>(t[1], AT(0), AT(1), layer);
+    out[threadIdx.x + 96] = tex2DLayeredGrad<float4>(t[1], AT(0), AT(1), layer, make_float2(1, 0), make_float2(0, 1));
+}
 KERNEL elements(float4 *out, Texture t, const int *at) { out[threadIdx.x] = tex1Dfetch<float4>(t, AT(0)); }
 KERNEL gathered(float4 *out, Texture t, const Texture *other, const float *at) {
     out[threadIdx.x] = tex2Dgather<float4>(t, AT(0), AT(1), 0);

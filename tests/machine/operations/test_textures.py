@@ -143,8 +143,24 @@ def test_objects_of_a_parameter_and_of_each_thread(engine: str) -> None:
     bound(engine, "sm_90")
 
 
+def gradients(engine: str, arch: str) -> None:
+    """A texture without levels is read alike whatever the gradients are."""
+    shapes = ((4, 1, 9), 1), ((4, 6, 9), 2)
+    given: list[Texture] = [Texture(filled(shape, 4, "f4"), axes, layered=True) for shape, axes in shapes]
+    out = np.zeros((4, LANES, 4), np.float32)
+    run("gradients", [out, given, coordinates(False)], engine, arch)
+    agree(out[1::2], out[::2], True)
+    assert len(np.unique(out)) > LANES
+
+
+@ENGINES
+def test_layers_with_gradients(engine: str) -> None:
+    gradients(engine, "sm_90")
+
+
 @OTHER_ARCHITECTURES
 def test_code_of_other_architectures(arch: str) -> None:
+    gradients("llvm", arch)
     bound("llvm", arch)
     gathers("llvm", arch)
     moves("llvm", arch)
