@@ -411,7 +411,5 @@ def programs() -> None:
     launch("programs", "contours", 1, (16, 8), *arguments)
 
 
-GROUPS = (products, sorts, transforms, sums, copies, blocks, python_kernels, programs)
-SOURCES = tuple(group.__name__ for group in GROUPS)
-for group in GROUPS:
+for group in (products, sorts, transforms, sums, copies, blocks, python_kernels, programs):
     group()

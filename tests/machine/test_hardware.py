@@ -281,6 +281,17 @@ def test_results(name: str) -> None:
                 assert after.tobytes() == hardware.tobytes()
 
 
+def test_atomics_of_every_kind_leave_what_they_leave_in_any_order() -> None:
+    """As if the 128 threads came one after another; which value each got back depends on time."""
+    n, up, down, masks = 128, 0, 0, 255
+    for thread in range(n):
+        up = 0 if up >= 17 else up + 1
+        down = 137 if down == 0 or down > 137 else down - 1
+        masks &= 2 * thread + 7
+    left = [10 * n, -10 * n, 77, n - 1, 0, up, down, n - 1, masks, -1, 0, 3 * n, 5 * n]
+    assert executed("sums.atomic_kinds")[1][0].tolist() == left
+
+
 @pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if "hangs" in entry])
 def test_hangs(name: str) -> None:
     """A launch that never ends on the GPU is a fault here."""

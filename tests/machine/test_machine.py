@@ -1,7 +1,7 @@
 """`banksim.run` of Numba kernels: workers, bank rules, traces, and faults that are named.
 
 That results and counts are right is held elsewhere: by what GPUs recorded (test_hardware.py, tests/cuda_kernels), by
-NumPy (test_hardware_numpy.py, test_matrix.py), and instruction by instruction (operations).
+NumPy (test_matrix.py), and instruction by instruction (operations).
 """
 
 from pathlib import Path
