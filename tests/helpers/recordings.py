@@ -3,7 +3,7 @@
 import functools
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import banksim
 from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import Kernel
 from helpers.places import DATA, H200
+
+Clocks = Callable[[str, int, int], np.ndarray]
+"""The clocks (warp, begin and end) of a kernel by its name, for a mask of warps and a number of rounds."""
 
 
 @functools.cache
@@ -84,6 +87,24 @@ def clocks_of(arrays: Mapping[str, np.ndarray], **row: object) -> np.ndarray:
     """The clocks of the row that has these values."""
     same = np.logical_and.reduce([arrays[name] == value for name, value in row.items()])
     return np.asarray(arrays["clocks"][same][0])
+
+
+def span(clocks: np.ndarray, active: int) -> int:
+    """Cycles from the first begin to the last end, of clocks (warp, begin and end) of a mask of warps."""
+    on = clocks[[w for w in range(32) if active >> w & 1]]
+    since = (on - on[0, 0]).astype(np.int32)  # the clock wraps around
+    return int(since[:, 1].max() - since[:, 0].min())
+
+
+FEW, MANY = 4, 12
+"""Rounds of the loops that were recorded."""
+
+
+def error_of_rounds(simulated: Clocks, measured: Clocks, name: str, active: int) -> float:
+    """The error of the cycles that rounds take, of which a loop has more."""
+    taken = [span(clocks(name, active, MANY), active) - span(clocks(name, active, FEW), active)
+             for clocks in (simulated, measured)]  # fmt: skip
+    return taken[0] / taken[1] - 1
 
 
 @functools.cache

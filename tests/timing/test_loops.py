@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 import banksim
-from helpers.recordings import clocked, clocks_of
-
-FEW, MANY = 4, 12
-"""Sixteens of rounds."""
-
+from helpers.recordings import clocked, clocks_of, error_of_rounds
 
 recorded = partial(clocked, "timing/h200_loops")
 
@@ -27,16 +23,7 @@ def measured(name: str, active: int, rounds: int) -> np.ndarray:
     return clocks_of(recorded()[0], names=name, active=active, rounds=rounds)
 
 
-def error(name: str, active: int) -> float:
-    """Of the cycles that a round takes, of all warps."""
-    taken = []
-    for clocks in (simulated, measured):
-        spans = []
-        for rounds in (FEW, MANY):
-            on = clocks(name, active, rounds)[: active.bit_length()].astype(np.int64)
-            spans.append(on[:, 1].max() - on[:, 0].min())
-        taken.append(spans[1] - spans[0])
-    return float(taken[0] / taken[1] - 1)
+error = partial(error_of_rounds, simulated, measured)
 
 
 @pytest.mark.parametrize("active", [0x1, 0xF, 0xFF])

@@ -9,7 +9,7 @@ import pytest
 
 import banksim
 from helpers.places import DATA, loaded
-from helpers.recordings import clocked
+from helpers.recordings import clocked, span
 
 PASSES = 3
 ALL = 0xFFFFFFFF
@@ -27,18 +27,12 @@ module = partial(loaded, DATA / "timing" / "clock.cubin")
 chains = partial(clocked, "hardware/timing/latency")
 
 
-def lasted(clocks: np.ndarray, active: int) -> int:
-    """Cycles from the first warp's start to the last warp's end, of clocks (warps, start and end)."""
-    on = clocks[[w for w in range(32) if active >> w & 1]].astype(np.int64)
-    return int(on[:, 1].max() - on[:, 0].min())
-
-
 def simulated(kernel: Any, active: int, rounds: int, stride: int) -> int:
     """Cycles of the last pass."""
     time, some, buffer = np.zeros(64 * PASSES, np.uint32), np.zeros(64, np.uint32), np.zeros(1 << 14, np.uint32)
     given = [*map(np.uint32, (active, rounds, 1, stride)), time, some, buffer]
     banksim.run(kernel, 1, 32 * active.bit_length(), given, dynamic_shared=41 * 1024, timing=True)
-    return lasted(time.reshape(32, PASSES, 2)[:, -1], active)
+    return span(time.reshape(32, PASSES, 2)[:, -1], active)
 
 
 def error(name: str, active: int, stride: int) -> float:
@@ -76,7 +70,7 @@ def test_eight_warps_of_a_sub_core_share_it_fairly(name: str) -> None:
     config = arrays[f"{kernel}_config"].tolist()
     row = next(n for n, (active, rounds, _) in enumerate(config) if active == 0x11111111)
     _, rounds, stride = config[row]
-    measured = lasted(arrays[kernel][row, :, -1], 0x11111111)
+    measured = span(arrays[kernel][row, :, -1], 0x11111111)
     assert simulated(kernels[kernel], 0x11111111, rounds, stride) == pytest.approx(measured, rel=0.03)
 
 
@@ -88,7 +82,7 @@ def slope(name: str, active: int, measured: bool) -> float:
     rows = {int(r): n for n, (a, r, s) in enumerate(config) if a & ALL == active and s == stride}
     ends = []
     for rounds in (min(rows), max(rows)):
-        took = lasted(arrays[name][rows[rounds]][:, -1], active)
+        took = span(arrays[name][rows[rounds]][:, -1], active)
         ends.append(took if measured else simulated(kernels[name], active, rounds, stride))
     return (ends[1] - ends[0]) / (16 * (max(rows) - min(rows)))
 
@@ -118,7 +112,7 @@ def test_fences_and_calls_of_several_warps_wait_for_each_other(name: str, active
     arrays, kernels = chains()
     config = arrays[f"chain_{name}_config"].tolist()
     row, rounds, stride = next((n, r, s) for n, (a, r, s) in enumerate(config) if a & ALL == active)
-    measured = lasted(arrays[f"chain_{name}"][row][:, -1], active)
+    measured = span(arrays[f"chain_{name}"][row][:, -1], active)
     assert simulated(kernels[f"chain_{name}"], active, rounds, stride) == pytest.approx(measured, rel=within)
 
 

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 import banksim
-from helpers.recordings import clocks_of, sequences
+from helpers.recordings import clocks_of, error_of_rounds, sequences
 
 ALL, SUB_CORE = 0xFFFFFFFF, 0x11111111
-FEW, MANY = 4, 12
-"""Rounds of the loop."""
-
 
 recorded = partial(sequences, "h200_sequences", "h200_multipliers", "h200_stores")
 
@@ -28,20 +25,7 @@ def measured(name: str, active: int, rounds: int) -> np.ndarray:
     return clocks_of(recorded()[name][0], names=name, active=active, rounds=rounds)
 
 
-def span(clocks: np.ndarray, active: int) -> int:
-    """Cycles from the first warp's begin to the last warp's end."""
-    on = clocks[[w for w in range(32) if active >> w & 1]]
-    since = (on - on[0, 0]).astype(np.int32)  # the clock wraps around
-    return int(since[:, 1].max() - since[:, 0].min())
-
-
-def error(name: str, active: int) -> float:
-    """Of the cycles that a repetition takes more when there are more of them."""
-    taken = [
-        span(clocks(name, active, MANY), active) - span(clocks(name, active, FEW), active)
-        for clocks in (simulated, measured)
-    ]
-    return taken[0] / taken[1] - 1
+error = partial(error_of_rounds, simulated, measured)
 
 
 @pytest.mark.parametrize(
