@@ -31,6 +31,7 @@ TOGETHER = "cudaOccupancyMaxActiveClusters for clusters of 1 to 16 on one H200; 
 ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: tests/data/timing/h200_additions.json"
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
 BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: h200_grids.json, h200_dram.json there"
+GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h200_gathers.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
@@ -161,12 +162,28 @@ class Dram(NamedTuple):
     write: int
     turn: int
     """… and how many more if as much is written as is read."""
+    alone: int
+    """As how many bytes a line counts at least whose neighbours nobody asks for (GATHERS),
+    … and where nobody stores to them."""
+    alone_written: int
     first: int
     """Cycles that it takes besides."""
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
     drain: int
     """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
+
+
+class Traffic(NamedTuple):
+    """Of DRAM: as how many bytes what comes and goes counts, and which shares that is of what the L2 is asked for and
+    of what goes there; which share of what it is asked for the L2 lacks; whether it has too little room."""
+
+    read: float
+    written: float
+    share_read: float
+    share_written: float
+    lacks: float
+    beyond: bool
 
 
 @dataclass(frozen=True)
@@ -213,21 +230,21 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
-    def behind_dram(self, read: float, written: float) -> "Figures":
-        """The same where DRAM gives such a share of the sectors that the L2 is asked for, and takes such a share
-        of what goes there."""
-        if not (read or written):
+    def behind_dram(self, has: Traffic) -> "Figures":
+        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there."""
+        if not (has.share_read or has.share_written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
         least = {
-            "load sector": read * dram.read, "load beside": read * dram.read,
-            "store sector": written * dram.write, "store part": written * dram.write,
+            "load sector": has.share_read * dram.read, "load beside": has.share_read * dram.read,
+            "store sector": has.share_written * dram.write, "store part": has.share_written * dram.write,
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
-        drain = read * dram.drain
+        drain = has.lacks * dram.drain
+        drain = has.lacks * dram.drain
         later = {
-            "l2": self.figures["l2"].value + read * dram.late, "drain": drain,
-            "written": drain * written * dram.write * sector / 100,
+            "l2": self.figures["l2"].value + has.lacks * dram.late, "drain": drain,
+            "written": drain * has.share_written * dram.write * sector / 100,
         }  # fmt: skip
         figures = {name: Figure(round(value), "measured", BEYOND_L2) for name, value in later.items()}
         return replace(self, held=self.held | held, figures=self.figures | figures)
@@ -292,7 +309,18 @@ H200 = Figures(
         "swap": Crossing(372, 460, 0, 197, 0, 139),
     },
     slices=(115, 144, 343),
-    dram=Dram(all=28 << 20, none=46 << 20, read=438, write=451, turn=112, first=2400, late=404, drain=2200),
+    dram=Dram(
+        all=28 << 20,
+        none=46 << 20,
+        read=438,
+        write=451,
+        turn=112,
+        alone=119,
+        alone_written=144,
+        first=2400,
+        late=404,
+        drain=2200,
+    ),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),

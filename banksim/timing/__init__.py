@@ -14,7 +14,8 @@ work_behind.py          … and how long that takes
 instruction_caches.py   from which cache a line of code comes, and what taken branches take
 issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
-global_memory.py        what lies behind it: the L1 cache, and the share of the L2
+global_memory.py        what lies behind it: the caches' times, and the share of the L2
+l1_cache.py             … which lines and words the L1 has
 dram.py                 … what of a launch the L2 lacks
 same_lines.py           … additions of several blocks to the same lines
 between_blocks.py       … and the ways to the shared memory of other blocks of a cluster

@@ -1,48 +1,126 @@
-"""What a launch accesses of DRAM, as the blocks that are timed tell of it.
+"""What a launch accesses of DRAM, as the blocks tell of it that are timed.
 
-Assumed: other blocks access other sectors than those that were timed, until they have all of the buffers; each of these
-comes and goes once."""
+Assumed: others access other lines, until they have all of an array; or where those that some blocks access have no
+neighbours and lie as if by chance, all do so at random places of it."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from banksim.architectures.latencies import SECTOR, Dram, Figures
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
+from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.program_memory import places
+from banksim.timing.global_memory import STORES
+from banksim.timing.l1_cache import ABSENT, LINE
+
+BYTES = 1 << LINE
+HALF = 64
+"""Bytes that DRAM gives at least (tests/data/timing/h200_stored.json: strided)."""
+MOST = 1 << 18
+"""Lines that are looked at."""
+WITNESSES = 4
+"""Blocks that tell of a launch at least."""
+REGULAR = 4
+"""One in so many."""
+Lines = npt.NDArray[np.int64]
 
 
-class Sizes(NamedTuple):
-    """Bytes of the allocations that were loaded from, of those that were stored or added to, and of all of these."""
+class Part(NamedTuple):
+    """Of an array, in lines: how many it has, and are accessed, and by how many groups of blocks each, in all; which
+    share of them has a neighbour that is accessed, how many sectors and halves of a line are, and which share of the
+    sectors only in part; whether they are scattered over the array. Where they are not, other blocks access what some
+    leave of a line, and its neighbours."""
 
-    read: int
-    written: int
-    all: int
+    array: int
+    size: int
+    lines: float
+    asked: float
+    near: float
+    sectors: float
+    halves: float
+    parts: float
+    scattered: bool
 
+    def missing(self, share: float, room: float) -> float:
+        """How many of `asked` the L2 lacks, which lacks such a share of what comes once in each launch, and has room
+        for that of all: at random places it may have a line from any time before."""
+        if not self.scattered:
+            return self.lines * share
+        once = self.asked * math.exp(-self.asked / self.size)
+        return once * share + (self.asked - once) * max(1 - room, 0)
 
-class Traffic(NamedTuple):
-    """Of DRAM: bytes that come and go, and which shares they are of what the L2 is asked for and of what goes there;
-    whether the L2 has too little room."""
-
-    read: float
-    written: float
-    share_read: float
-    share_written: float
-    beyond: bool
-
-
-def traffic(dram: Dram, sizes: Sizes, moved: Sequence[int], times: float, cold: bool) -> Traffic:
-    """Of a launch that does `times` what moved so many sectors from and to the L2, in allocations of these sizes. The
-    L2 has what it has room for; if it is `cold`, only from the first time on."""
-    every = [max(sectors * times * SECTOR, 1) for sectors in moved]
-    size = min(sizes.all, sum(every))
-    missing = min(max(size - dram.all, 0) / (dram.none - dram.all), 1)
-    read, written = min(sizes.read, every[0]) * (1 if cold else missing), min(sizes.written, every[1]) * missing
-    return Traffic(read, written, read / every[0], written / every[1], missing > 0)
+    def bytes_of(self, lines: float, alone: int) -> float:
+        """As how many bytes so many of its lines count."""
+        return lines * max(self.halves * HALF, (1 - self.near) * alone)
 
 
 def may_lack(launch: Launch, known: Figures) -> bool:
     """Whether a launch has more memory than the L2."""
     return int(places(launch.buffers)[:, 1].sum()) > known.dram.all
+
+
+def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
+    """What a launch accesses that does `times` what asked for these lines (GlobalMemory.asked), array by array."""
+    line, inverse = np.unique(asked[:, 0], return_inverse=True)
+    words = np.zeros(len(line), np.int64)
+    np.bitwise_or.at(words, inverse, asked[:, 1] & STORES - 1)
+    sizes, layout = places(launch.buffers)[:, 1], layout_of(launch.kernel)
+    begins, array = np.unique(line >> 32 - LINE, return_inverse=True)
+    near = np.isin(line - 1, line) | np.isin(line + 1, line)
+    halves = ((words & 0xFFFF) != 0).astype(int) + (words >> 16 != 0)
+    each = words[:, None] >> np.arange(0, 32, 8) & 255
+    used = each != 0
+    parts = (used & (each != 255)).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    for n, begin in enumerate(begins.tolist()):
+        number, of = layout.place_of(begin << 32)[0], array == n
+        if number >= len(sizes):  # local memory
+            continue
+        size = max(-(-int(sizes[number]) // BYTES), 1)
+        count, neighbours = times * int(of.sum()), float(near[of].mean())
+        scattered = neighbours < 0.5 and not regular(line[of])
+        lines = size * -math.expm1(-count / size) if scattered else min(count, size)
+        more = 1 if scattered else count / lines
+        touched = min(float(used[of].sum(axis=1).mean()) * more, 4), min(float(halves[of].mean()) * more, 2)
+        neighbours = neighbours if scattered else max(neighbours, 2 * lines / size - 1)
+        yield Part(number, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
+
+
+def regular(line: Lines) -> bool:
+    """Whether many of these lines lie as far apart as others, as the rows of a tile do."""
+    apart = np.unique(np.diff(line), return_counts=True)[1]
+    return len(line) < 2 or int(apart.max()) * REGULAR >= len(line)
+
+
+def traffic(dram: Dram, launch: Launch, asked: Lines, times: float, cold: bool) -> Traffic:
+    """Of a launch that does `times` what asked for these lines. The L2 has what it has room for; if it is `cold`, only
+    from the first time on."""
+    asked = asked[asked[:, 0] != ABSENT]
+    stored = asked[:, 1] >= STORES
+    reads, writes = (list(accessed(launch, asked[which], times)) for which in (~stored, stored))
+    most = {part.array: 0.0 for part in (*reads, *writes)}
+    for part in (*reads, *writes):
+        most[part.array] = max(most[part.array], part.lines)
+    size = max(sum(most.values()) * BYTES, 1)
+    missing, room = min(max(size - dram.all, 0) / (dram.none - dram.all), 1), dram.all / size
+    come = read = written = 0.0
+    for part in reads:
+        lines = part.missing(1 if cold else missing, room)
+        come, read = come + lines * part.sectors * SECTOR, read + part.bytes_of(lines, dram.alone)
+    for part in writes:
+        lines = part.missing(missing, room)
+        read += part.parts * part.bytes_of(lines, dram.alone)  # the rest of such a sector comes
+        written += part.bytes_of(lines, dram.alone_written)
+    every = [times * sectors(asked[which, 1]) * SECTOR for which in (~stored, stored)]
+    lacks = min(come / max(every[0], 1), 1)
+    return Traffic(read, written, read / max(every[0], 1), written / max(every[1], 1), lacks, missing > 0)
+
+
+def sectors(words: Lines) -> int:
+    return int(np.count_nonzero((words & STORES - 1)[:, None] >> np.arange(0, 32, 8) & 255))
 
 
 def cycles_of(dram: Dram, has: Traffic) -> float:

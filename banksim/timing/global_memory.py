@@ -15,22 +15,28 @@ import numpy.typing as npt
 
 from banksim.architectures.latencies import Figures, Numbers
 from banksim.machine.state import Context
-from banksim.requests.lane_intrinsics import equal_or_least, lowest, ones
+from banksim.requests.lane_intrinsics import lowest, ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
+from banksim.timing.l1_cache import (
+    ABSENT,
+    LINE,
+    Sets,
+    drop,
+    keep,
+    new_sets,
+    sectors,
+    set_of,
+    spread,
+    tag_bank,
+    take_up,
+)
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
 or with one; stores to local memory, which the L1 keeps; goes to other blocks' shared memory."""
-LINE = 7
-"""Bits of a place within its line."""
-WAYS = 8
-"""Lines of a set of the L1: assumed."""
-TAG_BANKS = 0b10110101, 0b11011010
-"""The four banks of the L1's tags: the parity of these bits of a line, as loads of 2 to 32 lines told (one H200:
-tests/data/timing/h200_places.json)."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES, BESIDE = range(5)
@@ -44,16 +50,8 @@ HELD = {
     ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
 }
 """By kind of request: the figures of LINES, SECTORS …"""
-ABSENT = -1
-L1_SET = np.dtype(
-    [
-        ("lines", "i8", WAYS),  # by way
-        ("used", "i8", WAYS),  # … the cycle of the last access · WAYS + way: the least is of the way that leaves
-        ("has", "i8", WAYS),  # … the mask of the sectors that are there,
-        ("stored", "i8", WAYS),  # … and of the words that were stored: those of other sectors are there, too
-        ("comes", "i8", WAYS * 4),  # by way and sector: when it has come, or will
-    ]
-)
+STORES = 1 << 32
+"""Added to the words of a line that the L2 is given."""
 
 
 @bundle
@@ -68,10 +66,12 @@ class GlobalMemory(NamedTuple):
     lines: npt.NDArray[np.int64]  # by row: how many
     whole: npt.NDArray[np.bool_]  # … and whether all four bytes of the words are meant
     lanes: npt.NDArray[np.int64]  # (row, n, sector): of what adds, how many of one word, at most
-    sets: npt.NDArray[np.void]  # of the L1, of dtype L1_SET
+    sets: Sets  # of the L1
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
     moved: npt.NDArray[np.int64]  # (IN, OUT): sectors from and to the L2
+    asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
+    lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
     same: SameLines
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
 
@@ -90,10 +90,11 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
     return table
 
 
-def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, active: int = 0) -> GlobalMemory:
-    """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`."""
-    sets = np.zeros(max(l1_bytes // (WAYS << LINE), 1), L1_SET)
-    sets["lines"], sets["used"] = ABSENT, np.arange(WAYS)
+def new_memory(
+    rows: int, l1_bytes: int = 0, known: Figures | None = None, active: int = 0, noted: int = 0
+) -> GlobalMemory:
+    """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`. `noted`: how many of
+    the lines that the L2 is asked for are remembered."""
     per_line = rows, 32
     return GlobalMemory(
         line=np.zeros(per_line, np.int64),
@@ -103,10 +104,12 @@ def new_memory(rows: int, l1_bytes: int = 0, known: Figures | None = None, activ
         lines=np.zeros(rows, np.int64),
         whole=np.zeros(rows, np.bool_),
         lanes=np.zeros((*per_line, 4), np.int64),
-        sets=sets,
+        sets=new_sets(l1_bytes),
         held=np.zeros(SHARE_OUT + 1, np.int64),
         busy=np.zeros(SHARE_OUT + 1, np.int64),
         moved=np.zeros(OUT + 1, np.int64),
+        asked=np.full((noted, 2), ABSENT),
+        lines_asked=np.zeros(1, np.int64),
         same=new_same_lines(known, active),
         costs=costs_of(known, active) if known else no_costs(),
     )
@@ -127,14 +130,6 @@ def sent_by(memory: GlobalMemory) -> int:
 def leaves(far: Integer) -> bool:
     """Whether a request goes on to the L2 whatever the L1 has."""
     return far in (STORED, REDUCED, ATOMIC)
-
-
-@inlined
-def tag_bank(line: Integer) -> Integer:
-    """In which bank of the L1 the tag of a line lies."""
-    low, high = TAG_BANKS
-    bank: Integer = ones(line & low) & 1 | (ones(line & high) & 1) << 1
-    return bank
 
 
 @inlined
@@ -228,21 +223,21 @@ def together(memory: GlobalMemory, row: Integer, n: Integer, kind: Integer) -> I
 
 
 @inlined
-def sectors(words: Integer) -> Integer:
-    """The mask of sectors that a mask of words touches."""
-    mask: Integer = 0
-    for s in range(4):
-        mask |= ((words >> (8 * s) & 255) != 0) << s
-    return mask
-
-
-@inlined
 def hold(held: Integers, way: Integer, cost: Integer, t: Integer) -> Integer:
     """Have something of that cost take one of several ways from cycle t on; `held`: until when each is held, in
     hundredths of a cycle. Returns the cycle in which it is through."""
     held[way] = max(held[way], 100 * t) + cost
     through: Integer = held[way] // 100
     return through
+
+
+@inlined
+def note_asked(memory: GlobalMemory, line: Integer, words: Integer) -> None:
+    """Note that the L2 is asked for words of a line, or given some."""
+    n = memory.lines_asked[0]
+    if n < len(memory.asked):
+        memory.asked[n, 0], memory.asked[n, 1] = line, words
+    memory.lines_asked[0] = n + 1
 
 
 @inlined
@@ -293,40 +288,18 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
         if kind != STORED:
             add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block)
             memory.same.first[0] = min(memory.same.first[0], t)
+        note_asked(memory, memory.line[row, n], memory.words[row, n] | STORES)
         memory.moved[OUT] += ones(sectors(memory.words[row, n]))
         lanes = together(memory, row, n, kind)
         for share in range(2):
             memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
 
 
-way_of = equal_or_least(WAYS)
-"""Of a set of the L1: which way has a line, less WAYS; or `used` of that used longest ago."""
-
-
-@inlined
-def set_of(memory: GlobalMemory, line: Integer) -> Integer:
-    """The set of the L1 in which a line lies, if it has it."""
-    return np.int64(np.uint64(line ^ line >> 7 ^ line >> 15) % np.uint64(len(memory.sets)))
-
-
-@inlined
-def take_up(memory: GlobalMemory, line: Integer, t: Integer) -> Integer:
-    """Have a line be accessed in the L1; if it lacks the line, that of its set used longest ago leaves. Returns the
-    way in which it is from then on."""
-    here = memory.sets[set_of(memory, line)]
-    first = way_of(here, line)
-    way: Integer = first % WAYS
-    if first >= 0:
-        here.lines[way], here.has[way], here.stored[way] = line, 0, 0
-    here.used[way] = t * WAYS + way
-    return way
-
-
 @inlined
 def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, words: Integer, t: Integer) -> Integer:
     """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
     come."""
-    here, way = memory.sets[set_of(memory, line)], take_up(memory, line, t)
+    here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, line, t)
     last: Integer = t
     there = sectors(words) & here.has[way]
     missing = sectors(words & ~here.stored[way]) & ~here.has[way]
@@ -335,36 +308,15 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         there &= there - 1
     if missing:
         here.has[way] |= missing
-        at = fetch(memory, f, kind, ones(missing), t) if kind == CACHED else t
+        at = t
+        if kind == CACHED:
+            note_asked(memory, line, spread(missing))
+            at = fetch(memory, f, kind, ones(missing), t)
         last = max(last, at)
         while missing:
             here.comes[4 * way + lowest(missing)] = at
             missing &= missing - 1
     return last
-
-
-@inlined
-def keep(memory: GlobalMemory, line: Integer, words: Integer, t: Integer) -> None:
-    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json)."""
-    here, way = memory.sets[set_of(memory, line)], take_up(memory, line, t)
-    here.stored[way] |= words
-    for s in range(4):
-        if here.stored[way] >> (8 * s) & 255 == 255 and not here.has[way] >> s & 1:
-            here.has[way] |= 1 << s
-            here.comes[4 * way + s] = t
-
-
-@inlined
-def drop(memory: GlobalMemory, line: Integer, words: Integer) -> None:
-    """Have the L1 lose sectors to whose words something was added: the L2 alone has the sums (h200_stored.json)."""
-    here = memory.sets[set_of(memory, line)]
-    first = way_of(here, line)
-    if first < 0:
-        way, lost = first % WAYS, sectors(words)
-        here.has[way] &= ~lost
-        for s in range(4):
-            if lost >> s & 1:
-                here.stored[way] &= ~(255 << (8 * s))
 
 
 @inner
@@ -377,13 +329,14 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
         if kind in (CACHED, KEPT):
             at = look_up(memory, f, kind, line, words, t)
         elif kind == PAST:
+            note_asked(memory, line, words)
             at = fetch(memory, f, kind, ones(sectors(words)), t)
         else:
             at = send(memory, f, kind, words, together(memory, row, n, kind), t)
             if kind == STORED:
-                keep(memory, line, words if memory.whole[row] else 0, t)
+                keep(memory.sets, line, words if memory.whole[row] else 0, t)
             else:
-                drop(memory, line, words)
+                drop(memory.sets, line, words)
         last = max(last, at)
     return last
 

@@ -26,7 +26,6 @@ from banksim.timing import issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.dram import Sizes
 from banksim.timing.global_memory import busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
@@ -49,8 +48,7 @@ class Simulated:
     left          cycles behind the last block until what is stored and added has left, and that block is taken back
     each          cycles from a block's begin to the next one's
     across        cycles that the way to other blocks of the cluster was busy
-    moved         sectors from and to the L2
-    buffers       bytes of the buffers that were accessed
+    asked         the first lines that the L2 was asked for (GlobalMemory.asked), and of how many
     additions     whether some were made to global memory, beside other blocks
     assumed       cycles of warps that rest on assumed latencies
     seconds       that the simulation took
@@ -69,8 +67,7 @@ class Simulated:
     left: int
     each: float | None
     across: int
-    moved: tuple[int, int]
-    buffers: Sizes
+    asked: tuple[npt.NDArray[np.int64], int]
     additions: bool
     assumed: int
     seconds: float
@@ -112,12 +109,20 @@ class One:
     of its workers. `others`: another of those for the same clusters."""
 
     def __init__(
-        self, figures: Figures, numbers: Numbers, active: int, workers: Sequence[Worker], rank: int, others: One | None
+        self,
+        figures: Figures,
+        numbers: Numbers,
+        active: int,
+        workers: Sequence[Worker],
+        rank: int,
+        others: One | None,
+        noted: int,
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
-        memory = new_memory(shared_memory_path.REQUESTS, l1_bytes(launch, places, figures), figures, active)
+        l1 = l1_bytes(launch, places, figures)
+        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted)
         self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
@@ -196,7 +201,7 @@ class One:
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
     cluster. `seen`: of each, to which lines another has added (`SameLines.added`). `at_most`: warp instructions after
-    which the blocks count as ended."""
+    which the blocks count as ended. `noted`: how many lines that the L2 is asked for are remembered."""
 
     def __init__(
         self,
@@ -211,6 +216,7 @@ class Simulation:
         global_latency: int | None = None,
         at_most: int | None = None,
         seen: Sequence[npt.NDArray[np.void]] = (),
+        noted: int = 0,
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
@@ -225,7 +231,7 @@ class Simulation:
             for worker, cluster in zip(workers, clusters, strict=True):
                 worker.join(cluster, rank)
             others = self.each[0] if self.each else None
-            one = One(figures, self.numbers, active, workers, rank, others)
+            one = One(figures, self.numbers, active, workers, rank, others, noted)
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60
@@ -287,8 +293,10 @@ class Simulation:
             left=max(self.taken_back(ended), *(sent_by(one.path.memory) // 100 for one in self.each)) - end,
             each=self.each_follows(sorted(b.start for b in done)[:: self.launch.cluster_blocks]),
             across=max(int(one.path.between.busy[0]) for one in self.each) // 100,
-            moved=tuple(np.sum([one.path.memory.moved for one in self.each], axis=0).tolist()),
-            buffers=accessed([worker for one in self.each for worker in one.workers]),
+            asked=(
+                np.concatenate([one.path.memory.asked for one in self.each]),
+                sum(int(one.path.memory.lines_asked[0]) for one in self.each),
+            ),
             additions=self.launch.blocks > 1 and any(one.path.memory.same.first[0] < NEVER for one in self.each),
             seconds=time.perf_counter() - began,
             workers=[worker for one in self.each for worker in one.workers],
@@ -323,13 +331,6 @@ class Simulation:
             one.sm.clock[issue_records.ALLOWED] = one.sm.clock[issue_records.ISSUED] + self.allowance
         which, answer = divmod(int(issue_loop.run(self.places, self.compiled.step)), 256)
         return self.each[which].stopped(answer - codes.FAULT) if answer >= codes.FAULT else None
-
-
-def accessed(workers: Sequence[Worker]) -> Sizes:
-    """The bytes of the buffers that were accessed."""
-    written, read = np.any([worker.uses for worker in workers], axis=0)
-    sizes = np.array([buffer.data.nbytes for buffer in workers[0].launch.buffers], np.int64)
-    return Sizes(*(int(sizes[noted].sum()) for noted in (read, written, read | written)))
 
 
 def summed(records: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:

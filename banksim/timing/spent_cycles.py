@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from banksim.kernels.kernel import Instruction
-from banksim.timing.dram import Sizes
 
 if TYPE_CHECKING:
-    from banksim.architectures.latencies import Figures
+    from banksim.architectures.latencies import Figures, Traffic
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,8 @@ class Cycles:
                      made, and the GPU has taken note of their end
     each             cycles from one block's begin to the next's, once they take the places of others; None where too
                      few were timed
-    moved            sectors that the timed blocks have from the L2, and give it
+    dram             what the launch has of DRAM, and gives it
     additions        whether some were made to global memory, to which other blocks may add as well
-    buffers          bytes of the allocations that they access
     cold             whether no cache was taken to have anything of global memory when the launch began
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
@@ -102,8 +100,7 @@ class Cycles:
     total: int
     left: int
     each: float | None
-    moved: tuple[int, int]
-    buffers: Sizes
+    dram: Traffic
     cold: bool
     additions: bool
     ideal: int

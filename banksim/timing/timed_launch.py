@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.latencies import Figures
+from banksim.architectures.latencies import Figures, Traffic
 from banksim.architectures.other_generations import figures
 from banksim.errors import UntimedError
 from banksim.machine.faults import raise_unless_interrupted
@@ -21,7 +21,7 @@ from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
-from banksim.timing.dram import may_lack, traffic
+from banksim.timing.dram import MOST, WITNESSES, may_lack, traffic
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
@@ -72,7 +72,7 @@ def run_timed(
 ) -> Timed:
     """Time the blocks that the first multiprocessor gets, then count the others. The first of `rules` says how long
     requests take. Raises `InputError` where there is no time model."""
-    known = figures(launch.kernel.arch)
+    known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, False)
     size = launch.cluster_blocks
     at_once = known.at_once(size)
     if not at_once:
@@ -86,10 +86,12 @@ def run_timed(
 
     seen: list[npt.NDArray[np.void]] = []
 
-    def simulate(way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen) -> Simulated:
+    def simulate(
+        way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen, noted: int = 0
+    ) -> Simulated:
         simulation = Simulation(
             way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
-            max_instructions=way.allowed, at_most=way.share, seen=seen,
+            max_instructions=way.allowed, at_most=way.share, seen=seen, noted=noted,
         )  # fmt: skip
 
         def tick() -> None:
@@ -114,10 +116,12 @@ def run_timed(
         way = chosen_way(way, behind, count(behind), (stepwise, simulate, size * len(chosen)))
     if modelled and (timing.cold or may_lack(launch, known)):
         apart = replace(way, launch=on_its_own(way.launch))
-        first = simulate(apart, clusters=chosen if way.assumes else chosen[:together])
-        times = launch.blocks / max(len(first.blocks), 1)
-        has = traffic(known.dram, first.buffers, first.moved, times, timing.cold)
-        known = known.behind_dram(has.share_read, has.share_written)
+        some = chosen if way.assumes else chosen[: max(together, WITNESSES)]
+        first = simulate(apart, clusters=some, noted=MOST)
+        asked, lines = first.asked
+        times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
+        has = traffic(known.dram, launch, asked, times, timing.cold)
+        known = known.behind_dram(has)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = way.anew() if both else way
     outcome = simulate(way.anew() if way.assumes else way)
@@ -126,7 +130,7 @@ def run_timed(
     best = outcome
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
-    timed = replace(cycles(launch, known, timing, outcome, best), elsewhere=way.assumes)
+    timed = replace(cycles(launch, known, timing, outcome, best, has), elsewhere=way.assumes)
     if way.assumes:
         return Timed(timed, [count(launch)], None)
     parts = [(stepwise, counts)]
@@ -180,7 +184,9 @@ def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Count
     return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
 
 
-def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated) -> Cycles:
+def cycles(
+    launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated, dram: Traffic
+) -> Cycles:
     instructions = []
     names, ideal = SPENT.names or (), best.spent["shared"].tolist()
     for i, row, unavoidable in zip(launch.kernel.instructions, outcome.spent.tolist(), ideal, strict=True):
@@ -200,8 +206,7 @@ def cycles(launch: Launch, known: Figures, timing: Timing, outcome: Simulated, b
         total=outcome.cycles,
         left=outcome.left,
         each=outcome.each,
-        moved=outcome.moved,
-        buffers=outcome.buffers,
+        dram=dram,
         cold=timing.cold,
         additions=outcome.additions,
         ideal=best.cycles,

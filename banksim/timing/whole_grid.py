@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from banksim.architectures.occupancy import Occupancy, occupancy
 from banksim.machine.launch import Launch
-from banksim.timing.dram import cycles_of, traffic
+from banksim.timing.dram import cycles_of
 from banksim.timing.spent_cycles import Cycles
 
 MOST_ASSUMED = 0.5
@@ -67,7 +67,7 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
-        dram=round(of_dram(launch, cycles)),
+        dram=round(of_dram(cycles)),
     )
 
 
@@ -88,7 +88,7 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     first_round = max((block.end for block in cycles.blocks[: held * size]), default=0)
     taken = max(first_round, longer(cycles) * executed) + cycles.left
     busiest = max(cycles.resources.values()) / timed
-    return round(max(taken, cycles.work * busiest * count, of_dram(launch, cycles)))
+    return round(max(taken, cycles.work * busiest * count, of_dram(cycles)))
 
 
 def longer(cycles: Cycles) -> float:
@@ -98,8 +98,8 @@ def longer(cycles: Cycles) -> float:
     return max(cycles.work * sum(warps) / len(warps), min(cycles.work, 1))
 
 
-def of_dram(launch: Launch, cycles: Cycles) -> float:
+def of_dram(cycles: Cycles) -> float:
     """Cycles that DRAM takes for a launch."""
-    times = cycles.work * launch.blocks / max(len(cycles.blocks), 1)
-    dram = cycles.figures.dram
-    return cycles_of(dram, traffic(dram, cycles.buffers, cycles.moved, times, cycles.cold))
+    has = cycles.dram
+    more = has._replace(read=cycles.work * has.read, written=cycles.work * has.written)
+    return cycles_of(cycles.figures.dram, more)
