@@ -241,12 +241,12 @@ class Figures:
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
         drain = has.lacks * dram.drain
-        drain = has.lacks * dram.drain
         later = {
             "l2": self.figures["l2"].value + has.lacks * dram.late, "drain": drain,
             "written": drain * has.share_written * dram.write * sector / 100,
         }  # fmt: skip
-        figures = {name: Figure(round(value), "measured", BEYOND_L2) for name, value in later.items()}
+        status: Status = "assumed" if self.assumption else "measured"
+        figures = {name: Figure(round(value), status, BEYOND_L2) for name, value in later.items()}
         return replace(self, held=self.held | held, figures=self.figures | figures)
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:

@@ -3,7 +3,7 @@
 import pytest
 
 from banksim.architectures.code_layout import MACHINES
-from banksim.architectures.latencies import FIGURES, H200
+from banksim.architectures.latencies import FIGURES, H200, Traffic
 from banksim.architectures.occupancy import limits
 from banksim.architectures.other_generations import H200_L2, H200_PEAK, figures, multiprocessors
 from banksim.architectures.published_gpus import GPUS, published
@@ -28,7 +28,9 @@ def test_what_is_published_is_assumed_of_each_figure(arch: str) -> None:
     gpu, found = published(arch), figures(arch)
     assert gpu is not None
     assert gpu.name in found.assumption
+    behind = found.behind_dram(Traffic(1e6, 1e6, 0.5, 0.5, 0.5, True))
     stated = [*found.figures.values(), *found.held.values(), found.launch, found.spread, found.event, found.graph]
+    stated += [*behind.figures.values(), *behind.held.values()]
     assert {one.status for one in [*stated, found.in_graph]} == {"assumed"}
     assert all(one.source for one in stated)
     assert found.numbers(active=gpu.multiprocessors).service == H200.numbers().service
