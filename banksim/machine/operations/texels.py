@@ -28,8 +28,10 @@ greatest, and the address mode of each axis, numbered as CUDA does."""
 UNSIGNED, SIGNED, FLOAT = range(3)
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 DESCRIPTOR_WORDS, CHANNELS = 12, 4
-NO_NUMBER, LEAST = 0x7FF, 1023 - 126
-"""Exponents of f64: of infinities and NaNs; the least that float32 has, but for denormals."""
+NO_NUMBER, LEAST, LEAST_HALF = 0x7FF, 1023 - 126, 1023 - 14
+"""Exponents of f64: of infinities and NaNs; the least that float32 and half have, but for denormals."""
+SIGN = 1 << 63
+"""The bit of an f64."""
 GUARD = 4
 """Binary digits that a filter keeps behind those of its largest number."""
 
@@ -125,7 +127,12 @@ def cut(x: Engine, d: Descriptor, v: Value, largest: Value) -> Value:
     digits = x.where(d.field("bytes") == 2, x.const(10 + GUARD, 64), x.const(23 + GUARD, 64))
     lowest = x.const(LEAST, 64)
     unit = x.as_float(x.where(largest > lowest, largest, lowest) - digits << 52)
-    return x.where(exponent(x, v) < lowest, x.const(0.0, 64), x.round(x.divide(v, unit), "trunc") * unit)
+    return x.where(exponent(x, v) < lowest, zero_of(x, v), x.round(x.divide(v, unit), "trunc") * unit)
+
+
+def zero_of(x: Engine, v: Value) -> Value:
+    """A zero with the sign of an f64."""
+    return x.as_float(x.bits(v) & x.const(SIGN, 64))
 
 
 def nearest(x: Engine, v: Value, dropped: int) -> Value:
@@ -144,9 +151,12 @@ def filtered(x: Engine, d: Descriptor, v: Value) -> Value:
     more = x.round(v * 16.0, "floor") * (257 / 2048) + 0.5
     fraction = x.where(is_signed & (d.field("bytes") == 1), v * 256.0 + x.round(more, "floor"), fraction)
     fraction = x.where(fraction < -units, -units, fraction)
-    half = from_half(x, to_half(x, nearest(x, v, 42), FLOAT16), FLOAT16)
+    sign = x.bits(v) & x.const(SIGN, 64)
+    small = x.bits(x.round(x.as_float(x.bits(v) ^ sign) * 2.0**24 + 0.5, "floor") * 2.0**-24) | sign
+    half = x.where(exponent(x, v) < x.const(LEAST_HALF, 64), x.as_float(small), nearest(x, v, 42))
+    half = from_half(x, to_half(x, half, FLOAT16), FLOAT16)
     single = nearest(x, v, 29)
-    single = x.where(exponent(x, single) < x.const(LEAST, 64), x.const(0.0, 64), single)
+    single = x.where(exponent(x, single) < x.const(LEAST, 64), zero_of(x, v), single)
     v = x.where(d.is_float & (d.field("bytes") == 2), x.to_f64(half), single)
     return x.bits(x.to_f32(x.where(d.field("as_float") != 0, x.divide(fraction, units), v)))
 

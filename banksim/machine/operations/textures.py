@@ -178,17 +178,22 @@ def shares(x: Engine, weights: Sequence[Value]) -> list[Value]:
     return found
 
 
-def added(x: Engine, d: Descriptor, channels: Sequence[Value], weights: Sequence[Value]) -> Value:
+def added(
+    x: Engine, d: Descriptor, channels: Sequence[Value], weights: Sequence[Value], needed: Sequence[Value]
+) -> Value:
     """The weighted sum of a channel of neighbours in one plane, f64. Floats are cut behind the largest that has a
-    weight; what is no number counts whatever its weight is."""
+    weight; what is no number counts whatever its weight is. The sum of nothing but -0 is -0; any other number that is
+    `needed` and whose weight was rounded to 0 adds 0 (measured on an H200)."""
     values = [texels.weighed(x, d, v) for v in channels]
-    largest, total = x.const(0, 64), x.const(0.0, 64)
+    largest, total = x.const(0, 64), x.const(-0.0, 64)
     for v, weight in zip(values, weights, strict=True):
         exponent = texels.exponent(x, v)
         largest = x.where((weight != 0.0) & (exponent > largest), exponent, largest)
-    for v, weight in zip(values, weights, strict=True):
+    for v, weight, is_needed in zip(values, weights, needed, strict=True):
         v = x.where(d.is_float, texels.cut(x, d, v, largest), v)
-        total = total + x.where(texels.is_number(x, v), v * weight, v)
+        none = x.where(is_needed & (x.bits(v) != x.const(texels.SIGN, 64)), x.const(0.0, 64), x.const(-0.0, 64))
+        share = x.where(weight != 0.0, v * weight, none)
+        total = total + x.where(texels.is_number(x, v), share, v)
     return total
 
 
@@ -208,7 +213,7 @@ def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Val
             lowest.append(whole(x, floor))
             weights.append(x.where(axes_of(x, d) > axis, part, x.const(0.0, 64)))
         first = at(x, i, d, tuple(lowest), layer)
-        neighbours = [first]
+        neighbours, asked = [first], [linear]
         for corner in range(1, 8):
             steps = [corner >> axis & 1 for axis in range(3)]
             needed = linear
@@ -217,10 +222,11 @@ def sampled(x: Engine, i: Instruction, coordinates: Sequence[Value], handle: Val
             place = tuple(index + step if step else index for index, step in zip(lowest, steps, strict=True))
             found = at(x, i, d, place, layer, needed)
             neighbours.append(tuple(x.where(needed, v, x.const(0)) for v in found))
+            asked.append(needed)
         every = shares(x, weights)
-        planes = [(neighbours[:4], every[:4]), (neighbours[4:], every[4:])]
+        planes = [(neighbours[:4], every[:4], asked[:4]), (neighbours[4:], every[4:], asked[4:])]
         sums = [
-            sum((added(x, d, [v[n] for v in those], own) for those, own in planes), x.const(0.0, 64))
+            sum((added(x, d, [v[n] for v in those], *own) for those, *own in planes), x.const(-0.0, 64))
             for n in range(CHANNELS)
         ]
         plain = [read(x, d, v) for v in first]

@@ -8,7 +8,7 @@ import pytest
 
 from banksim.__main__ import main
 from helpers.commands import out_of
-from helpers.places import PROGRAMS
+from helpers.places import DATA, PROGRAMS
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux"),
@@ -16,6 +16,12 @@ pytestmark = [
 ]
 PROGRAM = str(PROGRAMS / "cuda" / "textures.cu")
 W, H, D = 8, 4, 3
+
+
+def test_hard_sums_and_layers_with_gradients_are_an_h200s(capfd: pytest.CaptureFixture[str]) -> None:
+    """Digests of 160,000 filters at zeros of both signs and denormals, and of 2,560 fetches with gradients."""
+    said = out_of(capfd, ["run", "--output", os.devnull, str(PROGRAMS / "cuda" / "filters.cu")])
+    assert said == (DATA / "programs" / "filters.txt").read_text()
 
 
 def test_what_programs_do_with_textures(capfd: pytest.CaptureFixture[str]) -> None:
