@@ -78,7 +78,7 @@ class Error(Protocol):
     pc: U4
     mask: U4
     warp: U4
-    block: U4
+    block: I8
     address: Annotated[Integers, "u8", LANES]
 
 
@@ -117,7 +117,7 @@ class Tally(Protocol):
     degree: I4
     worst_excess: I4
     worst_mask: U4
-    worst_block: I4
+    worst_block: I8
     worst_warp: I4
     worst_address: Annotated[Integers, "u4", LANES]
 

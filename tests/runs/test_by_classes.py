@@ -47,6 +47,11 @@ extern "C" __global__ void apart(float* out) {
     __syncthreads();
     out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
 }
+extern "C" __global__ void late(unsigned x, unsigned y, unsigned z) {
+    __shared__ volatile float s[256];
+    s[threadIdx.x] = 1;
+    if (blockIdx.x >= x && blockIdx.y >= y && blockIdx.z >= z) s[threadIdx.x * 32 & 255] = 1;
+}
 extern "C" __global__ void sort(unsigned* out) {
     __shared__ unsigned s[256];
     s[out[blockIdx.x * 256 + threadIdx.x] & 255] = 1;
@@ -110,6 +115,16 @@ def test_counts_are_exact_up_to_the_largest_grid_or_refused(kernels: Any) -> Non
         given = arguments if name == "copy" else arguments[:1]
         with pytest.raises(InputError, match=refused):
             banksim.run(kernels[name], (*largest[:2], deep), 256, given, values=False)
+
+
+def test_a_block_of_a_number_beyond_32_bits_is_named(kernels: Any) -> None:
+    """That of the worst request; the blocks executed whole name the same."""
+    places = [np.uint32(at) for at in (3, 17, 60_000)]
+    done = banksim.run(kernels["late"], (5, 65535, 65535), 256, places, values=False)
+    assert (done.undecided, done.classes > 1, done.whole > 4) == ("", True, True)
+    worst = max(done.conflicts.sites, key=lambda site: site.degree).worst
+    assert worst is not None
+    assert worst.block == 3 + 5 * (17 + 65535 * 60_000)
 
 
 def test_what_is_out_of_bounds_at_a_corner_is_told_as_executing_tells_it(kernels: Any) -> None:

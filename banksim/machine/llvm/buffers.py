@@ -19,7 +19,7 @@ def record(e: Emitter, a: MemoryCall, where: str, code: int, good: ir.Value) -> 
     error = e.get(a.context, CONTEXT, where, as_type=POINTER)
     with e.b.if_then(e.b.icmp_unsigned("==", e.get(error, ERROR, "code"), INT[32](0))):
         e.set(error, ERROR, "code", INT[32](code))
-        e.set(error, ERROR, "block", e.b.trunc(e.get(a.context, CONTEXT, "block"), INT[32]))
+        e.set(error, ERROR, "block", e.get(a.context, CONTEXT, "block"))
         e.set(error, ERROR, "pc", a.pc)
         e.set(error, ERROR, "mask", e.b.and_(a.mask, e.b.not_(e.as_mask(good))))
         e.set(error, ERROR, "warp", e.get(a.warp, WARP, "index"))
