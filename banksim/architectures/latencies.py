@@ -17,6 +17,7 @@ LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/tim
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 BEGINS = "clocks behind barrier reductions of 16 and 32 warps on one H200: tests/data/timing/h200_begins.npz"
 PARTS = "warps that part more than once, 1 to 32 of them, on one H200: tests/data/timing/h200_parts.npz"
+ISSUES = "clocks between a few instructions of 1 to 32 warps on one H200: tests/data/timing/h200_issues.npz"
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
 LAUNCHES = "back-to-back launches of 35 kernels of one block on one H200: cuda_kernels/evidence/h200.json"
@@ -80,6 +81,7 @@ class Numbers(NamedTuple):
     pool: int  # places of the multiprocessor's pool of requests
     look_ahead: int  # the oldest requests of the pool among which a free slot chooses
     apart: int  # cycles between two memory instructions of a sub-core
+    unexecuted: int  # … behind one that no thread executes, which reads no registers
     to_pool: int  # from issue to the pool, at the earliest
     to_slot: int  # from the pool to a slot, at the earliest
     queue_return: int  # from leaving the queue until its place is free
@@ -281,6 +283,7 @@ H200 = Figures(
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
         **measured(PARTS, buried=38),
+        **measured(ISSUES, unexecuted=1),
         **measured(BEGINS, asked=32),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),

@@ -113,7 +113,9 @@ def request(
     if not row.returns:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
-    path.sub_cores[sm.warps[w].core].next = t + row.apart
+    path.sub_cores[sm.warps[w].core].next = t + (row.apart if active else f.unexecuted)
+    if not active:
+        path.requests[number].holds = f.unexecuted
     path.requests[number].far = far
     if far == REMOTE:
         asked = path.requests[number]

@@ -44,6 +44,7 @@ REQUEST = np.dtype(
         ("parts", "i8"),  # transfers over the result bus; 0: nothing comes back
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
+        ("holds", "i8"),  # cycles for which it holds its sub-core's way to the pool
         ("later", "i8"),  # cycles until the result beyond those of shared memory
         ("reads", "i8"),  # the cycle in which it has read its registers, if it enters the pool at once
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
@@ -60,7 +61,7 @@ SUB_CORE = np.dtype(
         ("head", "i8"),
         ("count", "i8"),
         ("next", "i8"),  # when it may issue its next memory instruction
-        ("granted", "i8"),  # when the pool last took one from it
+        ("opens", "i8"),  # when the pool may take its next one
         ("last", "i8"),  # the warp that issued last
         ("left", "i8"),  # how many have left the queue
     ]
@@ -113,7 +114,7 @@ class Waiting(NamedTuple):
 def new_path(memory: GlobalMemory | None = None, between: Between | None = None) -> Path:
     """An empty path, with what lies behind it."""
     sub_cores = np.zeros(SUB_CORES, SUB_CORE)
-    sub_cores["next"] = sub_cores["granted"] = LONG_AGO
+    sub_cores["next"] = sub_cores["opens"] = LONG_AGO
     sub_cores["last"] = -1
     one = np.zeros(1, ONE)
     one["free"] = REQUESTS
@@ -254,7 +255,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     best = -1
     for s in path.order[::-1]:
         core = path.sub_cores[s]
-        if core.count and t >= core.granted + f.apart and path.requests[path.queues[s, core.head]].moves <= t:
+        if core.count and t >= core.opens and path.requests[path.queues[s, core.head]].moves <= t:
             best = s
     if best < 0:
         return False
@@ -262,7 +263,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     grant(path, best)
     row = path.queues[best, core.head]
     request = path.requests[row]
-    core.granted = t
+    core.opens = t + request.holds
     core.head = (core.head + 1) % QUEUE
     core.count -= 1
     path.queue_places[best, core.left % QUEUE] = t + f.queue_return
@@ -303,7 +304,7 @@ def next_move(path: Path, f: Numbers) -> Integer:
     for s in range(SUB_CORES):
         core = path.sub_cores[s]
         if core.count:
-            moves = max(core.granted + f.apart, path.requests[path.queues[s, core.head]].moves)
+            moves = max(core.opens, path.requests[path.queues[s, core.head]].moves)
             first = min(first, max(moves, place))
     return first
 
@@ -343,7 +344,7 @@ def offer(
     row = path.free[one.free]
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
-    request.far, request.copies, request.reads = NEAR, 0, 0
+    request.far, request.copies, request.reads, request.holds = NEAR, 0, 0, f.apart
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

@@ -7,7 +7,7 @@ from banksim.timing.issue_table import code_table
 from helpers.recordings import clocked, passes
 
 LATE = pytest.mark.xfail(
-    strict=True, reason="16 to 54 % too long: a warp issues two shared requests in its turn on an H200"
+    strict=True, reason="15 and 16 % too long: a warp issues two shared requests in its turn on an H200"
 )
 
 
@@ -37,7 +37,7 @@ def test_blocks_of_1_to_32_warps(name: str, off: list[float]) -> None:
         pytest.param("two_loads_behind_a_barrier", [0.05] * 6, marks=LATE),
         pytest.param("two_stores_behind_a_barrier", [0.05] * 6, marks=LATE),
         pytest.param("four_stores_behind_a_barrier", [0.08] * 6, marks=LATE),
-        pytest.param("two_stores", [0.05] * 6, marks=LATE),
+        ("two_stores", [0.01, 0.01, 0.01, 0.02, 0.01, 0.01]),
     ],
 )
 def test_barriers_and_requests_of_many_warps(name: str, off: list[float]) -> None:
