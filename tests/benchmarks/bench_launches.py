@@ -2,7 +2,7 @@
 
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
 and how many pairs of launches of one kind are ranked right; then the same for the launches of
-tests/helpers/launch_cases.py.
+tests/helpers/launch_cases.py and more_launch_cases.py.
 """
 
 import json
@@ -21,7 +21,8 @@ from banksim.timing.whole_grid import estimate
 from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
-from helpers.launch_cases import cases, timed
+from helpers.launch_cases import Case, cases, timed
+from helpers.more_launch_cases import more_cases
 from helpers.places import DATA
 
 DIFFERS = 0.03
@@ -53,10 +54,10 @@ def catalogue() -> Iterator[Measured]:
         yield Measured(entry.family, name, record.microseconds.median, run)
 
 
-def others() -> Iterator[Measured]:
-    took = json.loads((DATA / "timing" / "h200_launches.json").read_text())["microseconds"]
-    kernels = banksim.load(DATA / "timing" / "launches.cubin")
-    for case in cases():
+def others(name: str, cases: Iterator[Case]) -> Iterator[Measured]:
+    took = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())["microseconds"]
+    kernels = banksim.load(DATA / "timing" / f"{name}.cubin")
+    for case in cases:
         run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST)
         yield Measured(case.family, case.name, took[case.name], run)
 
@@ -93,4 +94,5 @@ def compare(launches: Iterator[Measured]) -> None:
 
 if __name__ == "__main__":
     compare(catalogue())
-    compare(others())
+    compare(others("launches", cases()))
+    compare(others("more_launches", more_cases()))

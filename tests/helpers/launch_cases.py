@@ -11,7 +11,7 @@ from banksim.runs.outcome import Run
 
 IN_PLACE = "sort_step", "sort_shared", "paths", "breadth_first"
 """Kernels whose later launches, which were measured, find what the first has left."""
-Grid = int | tuple[int, int]
+Grid = int | tuple[int, ...]
 
 
 class Case(NamedTuple):

@@ -16,12 +16,14 @@ from banksim.timing.global_memory import GlobalMemory, new_memory, passes
 from banksim.timing.same_lines import slice_of
 from banksim.timing.whole_grid import estimate
 from helpers.launch_cases import cases, timed
+from helpers.more_launch_cases import more_cases
 from helpers.places import DATA, loaded
 
 grids = partial(loaded, DATA / "timing" / "grids.cubin")
 places = partial(loaded, DATA / "timing" / "places.cubin")
 words = partial(loaded, DATA / "timing" / "words.cubin")
 launches = partial(loaded, DATA / "timing" / "launches.cubin")
+more_launches = partial(loaded, DATA / "timing" / "more_launches.cubin")
 gathers = partial(loaded, DATA / "timing" / "gathers.cubin")
 
 
@@ -148,6 +150,23 @@ def test_kernels_as_people_write_them(name: str, within: float) -> None:
     assert run.cycles is not None
     assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
         recorded("launches")["microseconds"][name], rel=within
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [
+        # what a block stores it loads again; a hash table of 128 MB, rows of tables of 4 and 64 MB
+        ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.07), ("probe 1048576 of 16777216", 0.06),
+        ("bag 2048 of 8192 x 16", 0.04), ("bag 4096 of 131072 x 8", 0.03),
+    ],
+)  # fmt: skip
+def test_more_kernels_as_people_write_them(name: str, within: float) -> None:
+    case = next(case for case in more_cases() if case.name == name)
+    run = timed(case, more_launches()[case.kernel])
+    assert run.cycles is not None
+    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
+        recorded("more_launches")["microseconds"][name], rel=within
     )
 
 
