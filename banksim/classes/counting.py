@@ -28,6 +28,7 @@ from banksim.machine.llvm.counts import Array, Counts
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.translate import LONGEST
 from banksim.machine.llvm.worker import ClusterMemory, Worker, bank_rules, period_of, settle
+from banksim.machine.operations.loads_and_stores import SPACES
 from banksim.machine.races.findings import Hint
 from banksim.machine.races.probe import every
 from banksim.machine.state import CONTEXT, aligned
@@ -245,6 +246,22 @@ def undecided(kernel: Kernel, pc: int, axes: Directions) -> Undecided:
     origin = needed(kernel, axes, LONGEST).origins.get(pc)
     where = kernel.instructions[pc // BYTES]
     return Undecided(where, None if origin is None else kernel.instructions[origin // BYTES])
+
+
+def decided_by_data(kernel: Kernel) -> Undecided | None:
+    """The first instruction whose request, guard or branch depends on what another reads from memory that arguments
+    lie in; None where there is none, or where that is not followed."""
+    try:
+        found = needed(kernel, (), LONGEST).origins
+    except UnsupportedError:
+        return None
+    code = kernel.instructions
+    read = (
+        (pc, origin)
+        for pc, origin in sorted(found.items())
+        if SPACES.get(code[origin // BYTES].name) in ("global", "generic")
+    )
+    return next((Undecided(code[pc // BYTES], code[origin // BYTES]) for pc, origin in read), None)
 
 
 def region_of(worker: Worker, axes: Directions) -> tuple[Array, object]:

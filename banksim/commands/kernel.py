@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banksim.commands.shared import execution_options, kernel_list, report_options, worker_options
+from banksim.commands.shared.argument_text import holds_zeros
 from banksim.commands.shared.argument_text import parse as value_of
 from banksim.commands.shared.kernel_options import constants_of, find, launch_options
 from banksim.commands.shared.output_options import OutputFile, OutputFolder
@@ -115,6 +116,7 @@ def run(options: Namespace) -> int:
     else:
         done = here(call, how, options.trace)
     progress.clear()
+    done = replace(done, remarks=remarks(done, options.arg))
     if options.save_args:
         save(call.args, Path(options.save_args))
     with aside(options.trace):
@@ -122,6 +124,18 @@ def run(options: Namespace) -> int:
             sys.stdout.write(done.output)
         status = report(done, options)
     return ending.interrupted() if done.partial else status
+
+
+def remarks(done: Run, arguments: Sequence[str]) -> tuple[str, ...]:
+    """That data decide what is counted, where all of them are zeros since nobody says what they are."""
+    from banksim.classes.counting import decided_by_data
+
+    arrays = [text for text in arguments if "[" in text or text.endswith(".npy")]
+    if not (arrays and all(map(holds_zeros, arrays)) and done.conflicts.sites):
+        return ()
+    why = decided_by_data(done.kernel)
+    given = f"all arrays were given as zeros: say what they hold, as in --arg '{arrays[0]}=random'"
+    return (f"{why}, and {given}",) if why else ()
 
 
 def in_one_process(trace: str | None, how: Options) -> None:

@@ -42,7 +42,7 @@ class Run(Reported):
     what the `checks` found, a pair of lines each (beyond some thousand, `findings_lost` says how many more were seen);
     `hints` the races that a look at some blocks suggests where no check was asked for; `partial` is true when not all
     blocks finished; `cycles` the simulated time, if it was asked for; `untimed` why a program's launch
-    has none.
+    has none; `remarks` what the caller has to say of it.
 
     `executions` are the runs of all architectures whose code was executed, if that were several (`side_by_side`):
     kernel, launch, profile and counts are those of the first, `judged`, `findings` and `hints` are of all.
@@ -72,6 +72,7 @@ class Run(Reported):
     corners: tuple[int, ...] = field(default=())
     undecided: str = field(default="")
     untimed: str = field(default="")
+    remarks: tuple[str, ...] = field(default=())
 
     def __repr__(self) -> str:
         part = ", partial" if self.partial else ""
@@ -104,7 +105,7 @@ class Run(Reported):
         """What it needs of the host's code on a GPU, where it was out of bounds, which clocks were not simulated, and
         where its counts are not sure."""
         clocks = () if self.cycles else doubts.unsimulated_clock(self.kernel)
-        return (*self.launch.notes, *self.out_of_bounds, *clocks, *doubts.all_notes(self.doubtful))
+        return (*self.remarks, *self.launch.notes, *self.out_of_bounds, *clocks, *doubts.all_notes(self.doubtful))
 
     @property
     def output(self) -> str:

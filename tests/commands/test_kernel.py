@@ -163,3 +163,44 @@ def test_a_long_run_shows_its_progress_and_an_interrupt_leaves_a_partial_report(
     assert re.search(rb"0 of 1 blocks, [1-9][\d.]* .? ?thread instructions, [1-9][\d.]* ?.?/s", shown)
     assert b"PARTIAL: interrupted after 0 of 1 block" in out
     assert process.returncode == 130
+
+
+BINS = """
+extern "C" __global__ void bins(const unsigned char *data, int *out) {
+    __shared__ int counts[256];
+    counts[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&counts[data[threadIdx.x]], 1);
+    __syncthreads();
+    out[threadIdx.x] = counts[threadIdx.x];
+}
+extern "C" __global__ void rows(const int *data, int *out) {
+    __shared__ int kept[256];
+    kept[threadIdx.x] = data[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = kept[255 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "told"),
+    [
+        ("bins", ["uint8[256]", "int32[256]"], True),
+        ("bins", ["uint8[256]=random", "int32[256]"], False),
+        ("bins", ["uint8[256]", "int32[256]=1"], False),  # somebody thought of contents
+        ("rows", ["int32[256]", "int32[256]"], False),  # whatever they hold
+    ],
+)
+def test_zeros_that_decide_what_is_counted_are_told(
+    kernel: str, arguments: list[str], told: bool, capsys: Said, tmp_path: Path
+) -> None:
+    words = ["kernel", f"{written_to(tmp_path / 'k.cu', BINS)}:{kernel}", "--block", "256"]
+    for argument in arguments:
+        words += ["--arg", argument]
+    notes = found(words, capsys)["notes"]
+    zeros = (
+        "ATOMS of k.cu:6 depends on what LDG of k.cu:6 reads, and all arrays were given as zeros: "
+        "say what they hold, as in --arg 'uint8[256]=random'"
+    )
+    assert notes == ([zeros] if told else [])

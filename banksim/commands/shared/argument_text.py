@@ -77,6 +77,12 @@ def value_of(text: str, seed: int, deferred: bool) -> Any:
     return filled(dtype, (), plain)[()]
 
 
+def holds_zeros(text: str) -> bool:
+    """Whether it is an array of which nobody says what it holds."""
+    match = FORM.fullmatch(text)
+    return match is not None and match[2] is not None and match[3] is None
+
+
 def several(text: str, seed: int, deferred: bool) -> Any:
     """A struct in braces, whose fields may be named; or a C array in parentheses."""
     if not text.endswith(CLOSING[text[0]]):
