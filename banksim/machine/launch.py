@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import architecture
 from banksim.architectures.code_layout import CONSTANT_BANK, machine
-from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import limits, shared_of_block
 from banksim.architectures.published_gpus import GPUS
 from banksim.errors import AbsentError, InputError, UnsupportedError
@@ -27,9 +26,8 @@ from banksim.machine.mapped_pages import MappedPages
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
-BLOCKS_AT_ONCE = 32 * max(H200.multiprocessors, *(gpu.multiprocessors for gpu in GPUS.values()))
-"""Of any GPU: a multiprocessor holds up to 32 (CUDA programming guide, "Technical Specifications per Compute
-Capability")."""
+BLOCKS_AT_ONCE = max(limits(f"sm_{gpu.number}").blocks * gpu.multiprocessors for gpu in GPUS.values())
+"""Of any GPU."""
 WORKSPACE_BYTES = 64
 """More than the words that cooperative_groups' grid barrier uses."""
 COPIED = 1 << 20
