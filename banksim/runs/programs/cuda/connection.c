@@ -67,6 +67,14 @@ static void send_file(int file) {
     if (sendmsg(server, &message, MSG_NOSIGNAL) < 0) banksim_give_up("handing over memory");
 }
 
+static void tell_no_memory(const char *why) {
+    static bool told;
+    if (!told)
+        banksim_say("no GPU: %llu TiB of addresses, few of which are ever used, cannot be had for its memory (%s): "
+                    "is there a limit such as ulimit -v?", BANKSIM_FILE_BYTES >> 40, why);
+    told = true;
+}
+
 static void in_child(void) {
     if (server >= 0) forked = true;
     pthread_mutex_init(&lock, NULL);
@@ -89,6 +97,7 @@ static CUresult connect_once(void) {
     }
     CUresult failed = banksim_share_memory(&file);
     if (failed) {
+        tell_no_memory(strerror(errno));
         close(opened);
         return failed;
     }
