@@ -82,6 +82,7 @@ def test_reports_say_so(source: Path, capsys: Said) -> None:
     words += ["--define", f"ROUNDS={ROUNDS}"]
     text = " ".join(out_of(capsys, words).split())
     assert "on one SM of sm_80" in text
+    assert "at 1,410 MHz, assumed); without conflicts" in text
     assert "assumed: the multiprocessor is an H200's, at the rates that are published of the A100" in text
     told = json.loads(out_of(capsys, [*words, "--json"]))["cycles"]
     assert {figure["status"] for part in ("figures", "held") for figure in told[part].values()} == {"assumed"}

@@ -96,7 +96,7 @@ def values(judged: Sequence[Conflicts], what: str, told: Told) -> dict[str, Any]
         "sources": sources.files,
         "code": (run.kernel.arch if run else launches.code if launches else "") if sources.code else "",
         "notes": [
-            *told.plain.get("notes", ()),
+            *(() if run else told.plain.get("notes", ())),  # those of a run stand at the top
             *(f"{one['kernel']}: {note}" for one in told.plain.get("kernels", ()) for note in one.get("notes", ())),
             *(notes(drawer.lines, statuses) if sources.files else ()),
         ],

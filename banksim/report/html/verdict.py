@@ -70,11 +70,10 @@ def time(run: Run | None, launches: Launches | None) -> Iterator[str]:
         for one in run.executions or (run,):
             if one.cycles is not None:
                 lost, mhz = max(one.cycles.conflict, 0), one.cycles.figures.clock_mhz
-                took = f"{plural(one.cycles.total, 'cycle')} ({one.cycles.total / mhz:,.2f} µs at {mhz:,} MHz)"
                 share = f"{plural(lost, 'cycle')} ({lost / mhz:,.2f} µs, {lost / max(one.cycles.total, 1):.0%})"
                 part = share if lost else "nothing"
                 where = f"{cycles.where(one.launch)} of {one.cycles.figures.name}"
-                yield f"Time {where}: {took}, of which conflicts cost {part}."
+                yield f"Time {where}: {cycles.taken(one.cycles)}, of which conflicts cost {part}."
     elif launches is not None:
         for name, _, times in program.timed(launches):
             lost = max(times.cycles - times.ideal, 0)

@@ -59,12 +59,16 @@ def where(launch: Launch) -> str:
 
 def total(cycles: Cycles) -> str:
     """How many cycles the blocks took, and how many of these conflicts cost."""
-    took = f"{plural(cycles.total, 'cycle')} ({cycles.total / cycles.figures.clock_mhz:,.2f} µs at "
-    took += f"{cycles.figures.clock_mhz:,} MHz)"
     if cycles.conflict <= 0:
-        return f"{took}; conflicts cost nothing."
+        return f"{taken(cycles)}; conflicts cost nothing."
     share = cycles.conflict / cycles.total
-    return f"{took}; without conflicts {cycles.ideal:,}: they cost {cycles.conflict:,} cycles, {share:.0%}."
+    return f"{taken(cycles)}; without conflicts {cycles.ideal:,}: they cost {cycles.conflict:,} cycles, {share:.0%}."
+
+
+def taken(cycles: Cycles) -> str:
+    """`2,025 cycles (1.02 µs at 1,980 MHz)`, and whether the model of this GPU is assumed."""
+    mhz, assumed = cycles.figures.clock_mhz, ", assumed" if cycles.figures.assumption else ""
+    return f"{plural(cycles.total, 'cycle')} ({cycles.total / mhz:,.2f} µs at {mhz:,} MHz{assumed})"
 
 
 def limits(cycles: Cycles) -> str:
