@@ -1,37 +1,11 @@
 // Kernels of 18 further kinds whose warps read the clock around six passes. h200_tasks.npz has the machine code and what one H200
 // took for the last five passes of three launches.
+#define ALIGNED 128
 #include <cuda_fp16.h>
-#include <cstdint>
+#include "passes.cuh"
 typedef uint32_t u32;
 #define ALL 0xFFFFFFFFu
-__device__ __forceinline__ u32 begin() {
-    int zero = __syncthreads_or(0);
-    u32 clock;
-    asm volatile("{ .reg .u32 t; add.u32 t, %1, 0; mov.u32 %0, %%clock; }" : "=r"(clock) : "r"(zero) : "memory");
-    return clock + zero;
-}
-__device__ __forceinline__ u32 end() {
-    u32 clock;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(clock)::"memory");
-    return clock;
-}
-#define KERNEL(NAME, ...) \
-    extern "C" __global__ void __launch_bounds__(1024) NAME(const float *in, float *out, u32 *clocks, int n) { \
-        extern __shared__ __align__(128) float s[]; \
-        const int t = threadIdx.x, B = blockDim.x, lane = t & 31, warp = t >> 5, warps = B >> 5; \
-        u32 *const q = (u32 *)s; \
-        for (int i = t; i < 12288; i += B) s[i] = in[i & 4095]; \
-        float r = 0; \
-        for (int pass = 0; pass < 6; ++pass) { \
-            u32 begun = begin(); \
-            __VA_ARGS__; \
-            u32 ended = end(); \
-            if (lane == 0) \
-                clocks[(pass * warps + warp) * 2] = begun, clocks[(pass * warps + warp) * 2 + 1] = ended; \
-            __syncthreads(); \
-        } \
-        out[t] = r + s[t]; \
-    }
+#define q ((u32 *)s)
 __device__ __forceinline__ float sum_of_warp(float v) {
     for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(ALL, v, d);
     return v;
