@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import architecture
-from banksim.architectures.code_layout import CONSTANT_BANK, machine
+from banksim.architectures.code_layout import CONSTANT_BANK, MACHINES, machine
 from banksim.architectures.occupancy import limits, shared_of_block
-from banksim.architectures.published_gpus import GPUS
+from banksim.architectures.other_generations import multiprocessors
 from banksim.errors import AbsentError, InputError, UnsupportedError
 from banksim.kernels.kernel import Kernel
 from banksim.kernels.variables import CONSTANT_VARIABLES
@@ -26,7 +26,7 @@ from banksim.machine.mapped_pages import MappedPages
 
 Dim3 = tuple[int, int, int]
 GRID_LIMIT, BLOCK_LIMIT, THREAD_LIMIT = (2**31 - 1, 65535, 65535), (1024, 1024, 64), 1024
-BLOCKS_AT_ONCE = max(limits(f"sm_{gpu.number}").blocks * gpu.multiprocessors for gpu in GPUS.values())
+BLOCKS_AT_ONCE = max(multiprocessors(arch) * limits(arch).blocks for arch in MACHINES)
 """Of any GPU."""
 WORKSPACE_BYTES = 64
 """More than the words that cooperative_groups' grid barrier uses."""

@@ -69,7 +69,7 @@ class GlobalMemory(NamedTuple):
     sets: Sets  # of the L1
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
-    moved: npt.NDArray[np.int64]  # (IN, OUT): sectors from and to the L2
+    given: npt.NDArray[np.int64]  # one: sectors that the L2 was given
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
     same: SameLines
@@ -107,7 +107,7 @@ def new_memory(
         sets=new_sets(l1_bytes),
         held=np.zeros(SHARE_OUT + 1, np.int64),
         busy=np.zeros(SHARE_OUT + 1, np.int64),
-        moved=np.zeros(OUT + 1, np.int64),
+        given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
         same=new_same_lines(known, active),
@@ -245,7 +245,6 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     """Have sectors of one line come from the L2, which hold the way from there for so many cycles at the `least`.
     Returns the cycle in which they have come."""
     last = t
-    memory.moved[IN] += sectors
     for share in range(2):
         costs = memory.costs[share, kind]
         cost = max(costs[LINES], sectors * costs[SECTORS], 100 * least if share == 0 else 0)
@@ -255,7 +254,7 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     beside = sectors * memory.costs[1, kind, BESIDE]
     memory.busy[SHARE_OUT] += beside
     hold(memory.held, SHARE_OUT, beside, t)
-    drained: Integer = min(f.drain, f.written * memory.moved[OUT] // max(t, 1)) if f.written else 0
+    drained: Integer = min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else 0
     return last + f.l2 + drained
 
 
@@ -289,7 +288,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
             add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block)
             memory.same.first[0] = min(memory.same.first[0], t)
         note_asked(memory, memory.line[row, n], memory.words[row, n] | STORES)
-        memory.moved[OUT] += ones(sectors(memory.words[row, n]))
+        memory.given[0] += ones(sectors(memory.words[row, n]))
         lanes = together(memory, row, n, kind)
         for share in range(2):
             memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)

@@ -92,7 +92,7 @@ def execute(
     spare = 0
     if workers is None:
         workers = most = min(cores(), len(blocks) // size)
-        pace = min((worker.pace for worker in idle[-1:]), default=math.inf) if idle else math.inf
+        pace = idle[-1].pace if idle else math.inf
         if launch.threads * len(blocks) < SMALL or pace * len(blocks) < SHORT:
             workers = 1
             spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
