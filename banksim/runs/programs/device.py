@@ -110,17 +110,15 @@ def attributes(arch: str) -> dict[str, int]:
 def of_published(arch: str) -> dict[str, int]:
     """The attributes that are published of a GPU."""
     gpu = published(arch)
-    return (
-        {}
-        if gpu is None
-        else {
-            "MULTIPROCESSOR_COUNT": gpu.multiprocessors,
-            "CLOCK_RATE": 1000 * gpu.clock_mhz,
-            "L2_CACHE_SIZE": gpu.l2_bytes,
-            "GLOBAL_MEMORY_BUS_WIDTH": gpu.bus_bits,
-            "MEMORY_CLOCK_RATE": gpu.memory_clock_khz,
-        }
-    )
+    if gpu is None:
+        return {}
+    return {
+        "MULTIPROCESSOR_COUNT": gpu.multiprocessors,
+        "CLOCK_RATE": 1000 * gpu.clock_mhz,
+        "L2_CACHE_SIZE": gpu.l2_bytes,
+        "GLOBAL_MEMORY_BUS_WIDTH": gpu.bus_bits,
+        "MEMORY_CLOCK_RATE": gpu.memory_clock_khz,
+    }
 
 
 def attributes_of_programs(arch: str) -> dict[str, int]:
