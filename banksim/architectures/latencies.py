@@ -33,6 +33,7 @@ ADDITIONS = "additions of all blocks of a grid to the same lines, on one H200: t
 STREAMS_OF_DRAM = "arrays of 1 to 512 MB read, written and copied on one H200: tests/data/timing/h200_l2_and_dram.json"
 BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: h200_grids.json, h200_dram.json there"
 GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h200_gathers.json"
+COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
@@ -40,6 +41,12 @@ REMOTE = "atomics on another block's shared memory, by places, on one H200: test
 
 SECTOR = 32
 """Bytes."""
+LATENESS = (
+    59, 61, 63, 64, 66, 67, 68, 69, 71, 72, 73, 75, 79, 90, 100, 104, 107, 109, 111, 112, 114, 115, 117, 119, 120, 123,
+    126, 134, 147, 167, 184, 200,
+)  # fmt: skip
+"""Lines come from DRAM later than from the L2 by so many hundredths of the mean: each is as likely (COLD; the last are
+such that the latest of 4 to 32 lines comes as late as there)."""
 
 
 class Figure(NamedTuple):
@@ -121,6 +128,7 @@ class Numbers(NamedTuple):
     l2: int  # from the service of a load until its data come from the L2
     written: int  # … and later by so much times the sectors a cycle that leave for DRAM,
     drain: int  # … at most
+    copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins
     l2_atomic: int  # the same of an atomic
     l2_ahead: int  # how much earlier than the way to the L2 is free stores and atomics may leave
     l2_buffer: int  # … and how much earlier than the L2 takes them
@@ -174,6 +182,11 @@ class Dram(NamedTuple):
     """Cycles that a load's data come later from there than from the L2,"""
     drain: int
     """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
+
+    @property
+    def later(self) -> tuple[int, ...]:
+        """As `late`, of single lines: each of these is as likely."""
+        return tuple(self.late * share // 100 for share in LATENESS)
 
 
 class Traffic(NamedTuple):
@@ -232,8 +245,9 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
-    def behind_dram(self, has: Traffic) -> "Figures":
-        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there."""
+    def behind_dram(self, has: Traffic, cold: bool) -> "Figures":
+        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. Where caches
+        are `cold`, it is known of each line whether DRAM gives it."""
         if not (has.share_read or has.share_written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
@@ -244,7 +258,8 @@ class Figures:
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
         drain = has.lacks * dram.drain
         later = {
-            "l2": self.figures["l2"].value + has.lacks * dram.late, "drain": drain,
+            "l2": self.figures["l2"].value + (not cold) * has.lacks * dram.late, "drain": drain,
+            "copies_later": cold * has.lacks * dram.late,
             "written": drain * has.share_written * dram.write * sector / 100,
         }  # fmt: skip
         status: Status = "assumed" if self.assumption else "measured"
@@ -288,7 +303,7 @@ H200 = Figures(
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
-        **measured(BEYOND_L2, written=0, drain=0),
+        **measured(BEYOND_L2, written=0, drain=0, copies_later=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=160),
         **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),

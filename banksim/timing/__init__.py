@@ -17,6 +17,7 @@ shared_memory_path.py   the way of a shared-memory request: queues, pool, slots,
 global_memory.py        what lies behind it: the caches' times, and the share of the L2
 l1_cache.py             … which lines and words the L1 has
 dram.py                 … what of a launch the L2 lacks
+cold_lines.py           … and which it does not have yet, as no cache has anything
 same_lines.py           … additions of several blocks to the same lines
 between_blocks.py       … and the ways to the shared memory of other blocks of a cluster
 multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop

@@ -5,6 +5,7 @@ neighbours and lie as if by chance, all do so at random places of it."""
 
 import math
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.program_memory import places
+from banksim.timing.cold_lines import ARRAY, ARRAYS, COLD_ARRAY, NEVER, SHARES, TOGETHER
 from banksim.timing.global_memory import STORES
 from banksim.timing.l1_cache import ABSENT, LINE
 
@@ -30,12 +32,13 @@ Lines = npt.NDArray[np.int64]
 
 
 class Part(NamedTuple):
-    """Of an array, in lines: how many it has, and are accessed, and by how many groups of blocks each, in all; which
-    share of them has a neighbour that is accessed, how many sectors and halves of a line are, and which share of the
-    sectors only in part; whether they are scattered over the array. Where they are not, other blocks access what some
-    leave of a line, and its neighbours."""
+    """Of an array, its number and where it begins (in units of 4 GiB); in lines: how many it has, and are accessed, and
+    by how many groups of blocks each, in all; which share of them has a neighbour that is accessed, how many sectors
+    and halves of a line are, and which share of the sectors only in part; whether they are scattered over the array.
+    Where they are not, other blocks access what some leave of a line, and its neighbours."""
 
     array: int
+    begin: int
     size: int
     lines: float
     asked: float
@@ -56,6 +59,15 @@ class Part(NamedTuple):
     def bytes_of(self, lines: float, alone: int) -> float:
         """As how many bytes so many of its lines count."""
         return lines * max(self.halves * HALF, (1 - self.near) * alone)
+
+
+class FirstAsked(NamedTuple):
+    """What multiprocessors ask for at first, where no cache has anything: array by array (COLD_ARRAY); in how many
+    groups, at most, each of which asks for other lines; and for how many lines one does that do not come together."""
+
+    arrays: npt.NDArray[np.void]
+    groups: float
+    lines: float
 
 
 def may_lack(launch: Launch, known: Figures) -> bool:
@@ -86,7 +98,43 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
         more = 1 if scattered else count / lines
         touched = min(float(used[of].sum(axis=1).mean()) * more, 4), min(float(halves[of].mean()) * more, 2)
         neighbours = neighbours if scattered else max(neighbours, 2 * lines / size - 1)
-        yield Part(number, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
+        yield Part(number, begin, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
+
+
+def first_asked(launch: Launch, asked: Lines, blocks: int, together: int, active: int) -> FirstAsked:
+    """Of a launch on so many multiprocessors, which are `active` and have room for so many blocks `together`, where the
+    first `blocks` of one ask for these lines, in this order."""
+    found = np.zeros(ARRAYS, COLD_ARRAY)
+    found["alone"], rounds, groups = NEVER, launch.blocks / (active * together), 1.0
+    asked = asked[(asked[:, 0] != ABSENT) & (asked[:, 1] < STORES)]
+    share, halves = min(together / blocks, 1), halves_of(asked[:, 1])
+    for part in accessed(launch, asked, launch.blocks / blocks):
+        of, each = asked[:, 0] >> ARRAY == part.begin, found[part.begin & ARRAYS - 1]
+        line, count = asked[of, 0], sectors_of(asked[of, 1])
+        each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
+        first = len(np.unique((4 * line + halves[of])[count >= each["whole"]])) * share
+        groups = max(groups, min(part.size / first, active))
+        if part.scattered or (not regular(line) and count.mean() < 1.5):  # others choose at random, too
+            each["alone"] = part.size * 2 / (1 + (halves[of] == 3).mean()) / active
+        elif rounds > 1:
+            each["alone"] = first
+            each["missing"] = SHARES * min(max(part.lines - active * first, 0) / (active * first * (rounds - 1)), 1)
+    return FirstAsked(found, groups, len(np.unique(asked[:, 0] >> TOGETHER)) * share)
+
+
+def slowest(dram: Dram, later: float, first: FirstAsked) -> int:
+    """How much later than another the slowest multiprocessor ends, each of which has waited so long for lines from
+    DRAM: each time for the latest of those that it asks for together."""
+    mean, deviation, at_a_time = float(np.mean(dram.later)), float(np.std(dram.later)), 1.0
+    for _ in range(8):  # the fewer times it has waited, the more lines it has waited for at a time
+        at_a_time = max(first.lines * (mean + deviation * largest(at_a_time)) / max(later, mean), 1)
+    times = later / (mean + deviation * largest(at_a_time))
+    return round((largest(first.groups * at_a_time) - largest(at_a_time)) * deviation * math.sqrt(times))
+
+
+def largest(count: float) -> float:
+    """By how many standard deviations the largest of so many numbers exceeds their mean, if they are normal (Blom)."""
+    return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
 def regular(line: Lines) -> bool:
@@ -114,13 +162,21 @@ def traffic(dram: Dram, launch: Launch, asked: Lines, times: float, cold: bool) 
         lines = part.missing(missing, room)
         read += part.parts * part.bytes_of(lines, dram.alone)  # the rest of such a sector comes
         written += part.bytes_of(lines, dram.alone_written)
-    every = [times * sectors(asked[which, 1]) * SECTOR for which in (~stored, stored)]
+    every = [times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored)]
     lacks = min(come / max(every[0], 1), 1)
     return Traffic(read, written, read / max(every[0], 1), written / max(every[1], 1), lacks, missing > 0)
 
 
-def sectors(words: Lines) -> int:
-    return int(np.count_nonzero((words & STORES - 1)[:, None] >> np.arange(0, 32, 8) & 255))
+def halves_of(words: Lines) -> Lines:
+    """Which halves of a line each of these masks of words touches: bits 0 and 1."""
+    halves: Lines = ((words & 0xFFFF) != 0) + 2 * ((words >> 16 & 0xFFFF) != 0)
+    return halves
+
+
+def sectors_of(words: Lines) -> Lines:
+    """How many sectors of a line each of these masks of words touches."""
+    sectors: Lines = np.count_nonzero(words[:, None] >> np.arange(0, 32, 8) & 255, axis=1)
+    return sectors
 
 
 def cycles_of(dram: Dram, has: Traffic) -> float:

@@ -19,6 +19,7 @@ from banksim.requests.lane_intrinsics import lowest, ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
+from banksim.timing.cold_lines import ColdLines, given_at, new_cold_lines
 from banksim.timing.l1_cache import (
     ABSENT,
     LINE,
@@ -73,6 +74,7 @@ class GlobalMemory(NamedTuple):
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
     same: SameLines
+    cold: ColdLines
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
 
 
@@ -91,10 +93,15 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
 
 
 def new_memory(
-    rows: int, l1_bytes: int = 0, known: Figures | None = None, active: int = 0, noted: int = 0
+    rows: int,
+    l1_bytes: int = 0,
+    known: Figures | None = None,
+    active: int = 0,
+    noted: int = 0,
+    cold: npt.NDArray[np.void] | None = None,
 ) -> GlobalMemory:
     """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`. `noted`: how many of
-    the lines that the L2 is asked for are remembered."""
+    the lines that the L2 is asked for are remembered. `cold`: arrays of which no cache has anything (COLD_ARRAY)."""
     per_line = rows, 32
     return GlobalMemory(
         line=np.zeros(per_line, np.int64),
@@ -111,6 +118,7 @@ def new_memory(
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
         same=new_same_lines(known, active),
+        cold=new_cold_lines(cold, known.dram.later if known else (0,)),
         costs=costs_of(known, active) if known else no_costs(),
     )
 
@@ -310,7 +318,7 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         at = t
         if kind == CACHED:
             note_asked(memory, line, spread(missing))
-            at = fetch(memory, f, kind, ones(missing), t)
+            at = given_at(memory.cold, line, missing, t, fetch(memory, f, kind, ones(missing), t))
         last = max(last, at)
         while missing:
             here.comes[4 * way + lowest(missing)] = at
@@ -329,9 +337,12 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
             at = look_up(memory, f, kind, line, words, t)
         elif kind == PAST:
             note_asked(memory, line, words)
-            at = fetch(memory, f, kind, ones(sectors(words)), t)
+            asked = sectors(words)
+            at = given_at(memory.cold, line, asked, t, fetch(memory, f, kind, ones(asked), t))
         else:
             at = send(memory, f, kind, words, together(memory, row, n, kind), t)
+            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
             if kind == STORED:
                 keep(memory.sets, line, words if memory.whole[row] else 0, t)
             else:

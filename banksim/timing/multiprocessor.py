@@ -117,12 +117,13 @@ class One:
         rank: int,
         others: One | None,
         noted: int,
+        cold: npt.NDArray[np.void] | None,
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, places, figures)
-        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted)
+        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted, cold)
         self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
@@ -201,7 +202,8 @@ class One:
 class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
     cluster. `seen`: of each, to which lines another has added (`SameLines.added`). `at_most`: warp instructions after
-    which the blocks count as ended. `noted`: how many lines that the L2 is asked for are remembered."""
+    which the blocks count as ended. `noted`: how many lines that the L2 is asked for are remembered. `cold`: arrays of
+    which no cache has anything (COLD_ARRAY)."""
 
     def __init__(
         self,
@@ -217,6 +219,7 @@ class Simulation:
         at_most: int | None = None,
         seen: Sequence[npt.NDArray[np.void]] = (),
         noted: int = 0,
+        cold: npt.NDArray[np.void] | None = None,
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
@@ -231,7 +234,7 @@ class Simulation:
             for worker, cluster in zip(workers, clusters, strict=True):
                 worker.join(cluster, rank)
             others = self.each[0] if self.each else None
-            one = One(figures, self.numbers, active, workers, rank, others, noted)
+            one = One(figures, self.numbers, active, workers, rank, others, noted, cold)
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60

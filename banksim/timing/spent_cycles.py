@@ -76,6 +76,7 @@ class Cycles:
     total            cycles from the first block's begin to the last one's end
     left             … and from there until what they store has left, their additions to the lines of others have been
                      made, and the GPU has taken note of their end
+    slowest          … and how much later the slowest of all multiprocessors ends, whose lines come latest from DRAM
     each             cycles from one block's begin to the next's, once they take the places of others; None where too
                      few were timed
     dram             what the launch has of DRAM, and gives it
@@ -99,6 +100,7 @@ class Cycles:
     blocks: tuple[TimedBlock, ...]
     total: int
     left: int
+    slowest: int
     each: float | None
     dram: Traffic
     cold: bool

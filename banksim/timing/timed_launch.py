@@ -21,7 +21,7 @@ from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
-from banksim.timing.dram import MOST, WITNESSES, may_lack, traffic
+from banksim.timing.dram import MOST, WITNESSES, FirstAsked, first_asked, may_lack, slowest, traffic
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
@@ -85,6 +85,7 @@ def run_timed(
     modelled = timing.global_latency is None
 
     seen: list[npt.NDArray[np.void]] = []
+    at_first: FirstAsked | None = None
 
     def simulate(
         way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen, noted: int = 0
@@ -92,6 +93,7 @@ def run_timed(
         simulation = Simulation(
             way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=way.allowed, at_most=way.share, seen=seen, noted=noted,
+            cold=at_first.arrays if at_first else None,
         )  # fmt: skip
 
         def tick() -> None:
@@ -121,7 +123,10 @@ def run_timed(
         asked, lines = first.asked
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
         has = traffic(known.dram, launch, asked, times, timing.cold)
-        known = known.behind_dram(has)
+        known = known.behind_dram(has, timing.cold)
+        if timing.cold:
+            active = min(launch.blocks, known.multiprocessors)
+            at_first = first_asked(launch, asked, max(len(first.blocks), 1), together, active)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = way.anew() if both else way
     outcome = simulate(way.anew() if way.assumes else way)
@@ -131,12 +136,21 @@ def run_timed(
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
     timed = replace(cycles(launch, known, timing, outcome, best, has), elsewhere=way.assumes)
+    if at_first:
+        timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
         return Timed(timed, [count(launch)], None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
         parts.append(count(launch, without=[block for cluster in chosen for block in cluster]))
     return Timed(timed, parts, parts[0])
+
+
+def later_by(warm: Simulated, cold: Simulated, count: int) -> float:
+    """By how much later the first blocks, so many, have ended with cold caches than with warm ones."""
+    ends = [{block.number: block.end for block in one.blocks} for one in (warm, cold)]
+    first = sorted(ends[0].keys() & ends[1].keys())[:count]
+    return max(float(np.mean([ends[1][n] - ends[0][n] for n in first])), 0) if first else 0
 
 
 def rounds(blocks: int, held: int) -> int:
@@ -205,6 +219,7 @@ def cycles(
         blocks=tuple(sorted(outcome.blocks, key=lambda b: (b.start, b.number))),
         total=outcome.cycles,
         left=outcome.left,
+        slowest=0,
         each=outcome.each,
         dram=dram,
         cold=timing.cold,

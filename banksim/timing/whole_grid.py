@@ -86,7 +86,7 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     beyond = cycles.resources["L2 cache"] / timed
     executed = cycles.total + max(count - timed, 0) * max(each, beyond)
     first_round = max((block.end for block in cycles.blocks[: held * size]), default=0)
-    taken = max(first_round, longer(cycles) * executed) + cycles.left
+    taken = max(first_round, longer(cycles) * executed) + cycles.left + cycles.slowest
     busiest = max(cycles.resources.values()) / timed
     return round(max(taken, cycles.work * busiest * count, of_dram(cycles)))
 

@@ -32,7 +32,7 @@ def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
 def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> Integer:
     """When a bulk or tensor copy of so many bytes and rows into shared memory, issued at cycle t, has come."""
     end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk, rows * f.bulk_row)
-    return end - f.l2 + f.global_latency if sm.constant[0] else end
+    return end - f.l2 + f.global_latency if sm.constant[0] else end + f.copies_later
 
 
 @inlined

@@ -1,8 +1,8 @@
-"""Estimates of whole launches beside the times that an H200 took for them, back to back.
+"""Estimates of whole launches beside the times that an H200 took for them, back to back, and with cold caches.
 
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
-and how many pairs of launches of one kind are ranked right; then the same for the launches of
-tests/helpers/launch_cases.py and more_launch_cases.py.
+and how many pairs of launches of one kind are ranked right; the same with cold caches; then for the launches of
+tests/helpers/launch_cases.py and more_launch_cases.py, and those of the latter that were recorded with cold caches.
 """
 
 import json
@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import banksim
+from banksim.architectures.latencies import H200
 from banksim.kernels.cubin import decode
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
@@ -29,6 +30,8 @@ DIFFERS = 0.03
 """By how much of their time two launches must differ on the hardware, to be ranked."""
 LONGEST = 400_000_000
 """Warp instructions of a launch, at most."""
+EVENT = H200.event.value / 1000
+"""Microseconds: launches with cold caches were timed together with an event."""
 
 
 class Measured(NamedTuple):
@@ -40,8 +43,13 @@ class Measured(NamedTuple):
     run: Callable[[], Run]
 
 
-def catalogue() -> Iterator[Measured]:
-    evidence = evidence_records.load(evidence_records.EVIDENCE)
+def recorded(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())
+    return found
+
+
+def catalogue(cold: bool = False) -> Iterator[Measured]:
+    evidence, behind_others = evidence_records.load(evidence_records.EVIDENCE), recorded("cold")["catalogue"]
     for name, entry in entries().items():
         record = evidence.record(name)
         if record is None or record.microseconds is None:
@@ -49,17 +57,19 @@ def catalogue() -> Iterator[Measured]:
         launch = entry.launch()
         kernel = next(iter(decode(record.cubin).values()))
         given = [part for argument in own_copy(launch) for part in parameters(argument)]
-        how = {"dynamic_shared": launch.dynamic_shared, "timing": True, "max_instructions": LONGEST}
+        how = {"dynamic_shared": launch.dynamic_shared, "timing": True, "max_instructions": LONGEST, "cold": cold}
         run = partial(banksim.run, kernel, launch.grid, launch.block, given, **how)
-        yield Measured(entry.family, name, record.microseconds.median, run)
+        took = behind_others[name] - EVENT if cold else record.microseconds.median
+        yield Measured(entry.family, name, took, run)
 
 
-def others(name: str, cases: Iterator[Case]) -> Iterator[Measured]:
-    took = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())["microseconds"]
+def others(name: str, cases: Iterator[Case], cold: bool = False) -> Iterator[Measured]:
+    took = recorded(name)["cold" if cold else "microseconds"]
     kernels = banksim.load(DATA / "timing" / f"{name}.cubin")
     for case in cases:
-        run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST)
-        yield Measured(case.family, case.name, took[case.name], run)
+        if case.name in took:
+            run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST, cold=cold)
+            yield Measured(case.family, case.name, took[case.name] - EVENT * cold, run)
 
 
 def compare(launches: Iterator[Measured]) -> None:
@@ -94,5 +104,7 @@ def compare(launches: Iterator[Measured]) -> None:
 
 if __name__ == "__main__":
     compare(catalogue())
+    compare(catalogue(cold=True))
     compare(others("launches", cases()))
     compare(others("more_launches", more_cases()))
+    compare(others("more_launches", more_cases(), cold=True))
