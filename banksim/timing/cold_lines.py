@@ -22,7 +22,9 @@ ARRAYS = 64
 ARRAY = 25
 """Bits of a line within its array."""
 TOGETHER = 3
-"""Bits of a line among those that DRAM gives equally soon."""
+"""Bits of a line among those that DRAM gives equally soon, if they are asked for together."""
+AT_A_TIME = 9
+"""Bits of a cycle among those that count as together."""
 SHARES = 1 << 10
 NEVER = 1 << 60
 COLD_LINE = np.dtype([("line", "i8"), ("halves", "i8"), ("comes", "i8")])
@@ -32,6 +34,7 @@ COLD_ARRAY = np.dtype(
         ("alone", "i8"),  # so many times one multiprocessor asks for lines that none has asked for long before;
         ("missing", "i8"),  # … of the others none has for so many in SHARES
         ("whole", "i8"),  # of fewer sectors of a line it asks for an edge only: others have asked for the rest before
+        ("near", "i8"),  # whether multiprocessors of both of the L2's halves ask for the same lines
         ("asked", "i8"),  # how many times it has asked,
         ("lately", "i8"),  # … had at the cycle `since`,
         ("before", "i8"),  # … and had as long before that as DRAM takes
@@ -77,6 +80,17 @@ def others_have(cold: ColdLines, line: Integer, count: Integer, t: Integer) -> b
 
 
 @inlined
+def later_by(cold: ColdLines, line: Integer, t: Integer) -> Integer:
+    """How many cycles later than from the L2 a line comes from DRAM for which it is asked at cycle t: to the nearer of
+    the L2's halves sooner."""
+    number: Integer = scrambled((line >> TOGETHER) + (t >> AT_A_TIME << 32))
+    later: Integer = cold.later[number % len(cold.later)]
+    if cold.arrays[line >> ARRAY & ARRAYS - 1].near:
+        later = min(later, cold.later[scrambled(number) % len(cold.later)])
+    return later
+
+
+@inlined
 def given_at(cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer) -> Integer:
     """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then."""
     if len(cold.lines) == 0:
@@ -87,7 +101,7 @@ def given_at(cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soone
     halves: Integer = ((sectors & 3) != 0) | ((sectors & 12) != 0) << 1
     if halves & ~known.halves:
         if not others_have(cold, line, ones(sectors), t):
-            known.comes = max(known.comes, soonest + cold.later[scrambled(line >> TOGETHER) % len(cold.later)])
+            known.comes = max(known.comes, soonest + later_by(cold, line, t))
         known.halves |= halves
     comes: Integer = max(soonest, known.comes)
     return comes

@@ -28,6 +28,8 @@ WITNESSES = 4
 """Blocks that tell of a launch at least."""
 REGULAR = 4
 """One in so many."""
+NEAR = 24
+"""So many multiprocessors are in both of the L2's halves."""
 Lines = npt.NDArray[np.int64]
 
 
@@ -48,13 +50,14 @@ class Part(NamedTuple):
     parts: float
     scattered: bool
 
-    def missing(self, share: float, room: float) -> float:
+    def missing(self, share: float, room: float, cold: bool = False) -> float:
         """How many of `asked` the L2 lacks, which lacks such a share of what comes once in each launch, and has room
-        for that of all: at random places it may have a line from any time before."""
+        for that of all: at random places it may have a line from any time before, unless it is `cold`."""
         if not self.scattered:
-            return self.lines * share
+            return self.lines * (1 if cold else share)
         once = self.asked * math.exp(-self.asked / self.size)
-        return once * share + (self.asked - once) * max(1 - room, 0)
+        first = self.lines if cold else once * share
+        return first + (self.asked - (first if cold else once)) * max(1 - room, 0)
 
     def bytes_of(self, lines: float, alone: int) -> float:
         """As how many bytes so many of its lines count."""
@@ -113,7 +116,8 @@ def first_asked(launch: Launch, asked: Lines, blocks: int, together: int, active
         line, count = asked[of, 0], sectors_of(asked[of, 1])
         each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
         first = len(np.unique((4 * line + halves[of])[count >= each["whole"]])) * share
-        groups = max(groups, min(part.size / first, active))
+        apart = min(part.size / first, active)  # groups of multiprocessors that ask for other lines
+        groups, each["near"] = max(groups, apart), active >= NEAR * apart
         if part.scattered or (not regular(line) and count.mean() < 1.5):  # others choose at random, too
             each["alone"] = part.size * 2 / (1 + (halves[of] == 3).mean()) / active
         elif rounds > 1:
@@ -156,7 +160,7 @@ def traffic(dram: Dram, launch: Launch, asked: Lines, times: float, cold: bool) 
     missing, room = min(max(size - dram.all, 0) / (dram.none - dram.all), 1), dram.all / size
     come = read = written = 0.0
     for part in reads:
-        lines = part.missing(1 if cold else missing, room)
+        lines = part.missing(missing, room, cold)
         come, read = come + lines * part.sectors * SECTOR, read + part.bytes_of(lines, dram.alone)
     for part in writes:
         lines = part.missing(missing, room)

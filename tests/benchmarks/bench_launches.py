@@ -1,8 +1,8 @@
 """Estimates of whole launches beside the times that an H200 took for them, back to back, and with cold caches.
 
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
-and how many pairs of launches of one kind are ranked right; the same with cold caches; then for the launches of
-tests/helpers/launch_cases.py and more_launch_cases.py, and those of the latter that were recorded with cold caches.
+and how many pairs of launches of one kind are ranked right; then the same for the launches of
+tests/helpers/launch_cases.py and more_launch_cases.py; then for all of these with cold caches.
 """
 
 import json
@@ -64,12 +64,11 @@ def catalogue(cold: bool = False) -> Iterator[Measured]:
 
 
 def others(name: str, cases: Iterator[Case], cold: bool = False) -> Iterator[Measured]:
-    took = recorded(name)["cold" if cold else "microseconds"]
+    took = recorded("cold")[f"{name}.cu"] if cold else recorded(name)["microseconds"]
     kernels = banksim.load(DATA / "timing" / f"{name}.cubin")
     for case in cases:
-        if case.name in took:
-            run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST, cold=cold)
-            yield Measured(case.family, case.name, took[case.name] - EVENT * cold, run)
+        run = partial(timed, case, kernels[case.kernel], max_instructions=LONGEST, cold=cold)
+        yield Measured(case.family, case.name, took[case.name] - EVENT * cold, run)
 
 
 def compare(launches: Iterator[Measured]) -> None:
@@ -103,8 +102,7 @@ def compare(launches: Iterator[Measured]) -> None:
 
 
 if __name__ == "__main__":
-    compare(catalogue())
-    compare(catalogue(cold=True))
-    compare(others("launches", cases()))
-    compare(others("more_launches", more_cases()))
-    compare(others("more_launches", more_cases(), cold=True))
+    for cold in (False, True):
+        compare(catalogue(cold))
+        compare(others("launches", cases(), cold))
+        compare(others("more_launches", more_cases(), cold))
