@@ -95,6 +95,7 @@ class Memo(Protocol):
     op: I8
     width: I8
     parts: I4  # of the request, as the time model counts them
+    sectors: I4  # … and a mask of the sectors of 32 of 128 bytes that it touches
     room: U4  # of a load that moves by halves (llvm/shifted_loads.py): at how many first addresses it fits,
     second: U4  # and how far its upper lanes' half lies behind
     relative: Annotated[Integers, "u4", LANES]
@@ -203,7 +204,8 @@ class Context(Protocol):
     blocks_done: I8
     now: I8  # the time that %clock reads, in cycles
     nanoseconds: I8  # the time that %globaltimer reads
-    asked: U8  # the memo of the request that was made last
+    asked: U8  # the memo of the request that was made last,
+    asked_at: U4  # … and its first address
     far_mask: U4  # lanes that the last instruction let access global or local memory,
     far_width: U4  # how many bytes each,
     far_places: Annotated[Integers, "u8", LANES]  # and where: LOCAL_PLACES and beyond in local memory

@@ -18,6 +18,8 @@ global_memory.py        what lies behind it: the caches' times, and the share of
 l1_cache.py             … which lines and words the L1 has
 dram.py                 … what of a launch the L2 lacks
 cold_lines.py           … and which it does not have yet, as no cache has anything
+data_stage.py           … when the memory of L1 and shared memory is busy with data of it, and what meets these
+bank_conflicts.py       … and how many conflicts of the launch that makes
 same_lines.py           … additions of several blocks to the same lines
 between_blocks.py       … and the ways to the shared memory of other blocks of a cluster
 multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop

@@ -20,6 +20,7 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
 from banksim.timing.cold_lines import ColdLines, given_at, new_cold_lines
+from banksim.timing.data_stage import DataStage, come, leave, new_stage, place
 from banksim.timing.l1_cache import (
     ABSENT,
     LINE,
@@ -75,6 +76,7 @@ class GlobalMemory(NamedTuple):
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
     same: SameLines
     cold: ColdLines
+    stage: DataStage
     costs: npt.NDArray[np.int64]  # (own or share, kind of request, LINES …): hundredths of a cycle
 
 
@@ -98,10 +100,12 @@ def new_memory(
     known: Figures | None = None,
     active: int = 0,
     noted: int = 0,
+    shared: bool = False,
     cold: npt.NDArray[np.void] | None = None,
 ) -> GlobalMemory:
     """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`. `noted`: how many of
-    the lines that the L2 is asked for are remembered. `cold`: arrays of which no cache has anything (COLD_ARRAY)."""
+    the lines that the L2 is asked for are remembered. `shared`: whether blocks have shared memory. `cold`: arrays of
+    which no cache has anything (COLD_ARRAY)."""
     per_line = rows, 32
     return GlobalMemory(
         line=np.zeros(per_line, np.int64),
@@ -119,6 +123,7 @@ def new_memory(
         lines_asked=np.zeros(1, np.int64),
         same=new_same_lines(known, active),
         cold=new_cold_lines(cold, known.dram.later if known else (0,)),
+        stage=new_stage(l1_bytes, active == 1, shared),
         costs=costs_of(known, active) if known else no_costs(),
     )
 
@@ -306,7 +311,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
 def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, words: Integer, t: Integer) -> Integer:
     """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
     come."""
-    here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, line, t)
+    here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, memory.stage, line, t)
     last: Integer = t
     there = sectors(words) & here.has[way]
     missing = sectors(words & ~here.stored[way]) & ~here.has[way]
@@ -319,6 +324,7 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         if kind == CACHED:
             note_asked(memory, line, spread(missing))
             at = given_at(memory.cold, line, missing, t, fetch(memory, f, kind, ones(missing), t))
+            come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
             here.comes[4 * way + lowest(missing)] = at
@@ -327,7 +333,7 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
 
 
 @inner
-def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Integer) -> Integer:
+def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied: Integer, t: Integer) -> Integer:
     """Let a request that the path has served reach the caches at cycle t. Returns the cycle in which all that the L2
     answers has come."""
     last = t
@@ -339,14 +345,21 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, t: Inte
             note_asked(memory, line, words)
             asked = sectors(words)
             at = given_at(memory.cold, line, asked, t, fetch(memory, f, kind, ones(asked), t))
+            upper = place(memory.stage) if copied < 0 else copied
+            come(memory.stage, line, asked, upper, at)
         else:
+            leaves_at = max(memory.held[OUT] // 100, t)
             at = send(memory, f, kind, words, together(memory, row, n, kind), t)
             if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
                 at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
             if kind == STORED:
-                keep(memory.sets, line, words if memory.whole[row] else 0, t)
+                upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
             else:
                 drop(memory.sets, line, words)
+                upper = place(memory.stage)
+            leave(memory.stage, line, sectors(words), upper, leaves_at)
+            if kind == ATOMIC:
+                come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     return last
 

@@ -10,6 +10,7 @@ from banksim.architectures.latencies import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.llvm.groups import cluster_of
 from banksim.machine.state import Context, Warp
+from banksim.requests.kinds import DESTINATION
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
@@ -19,6 +20,7 @@ from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
 from banksim.timing.barrier_releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
+from banksim.timing.data_stage import MEETS, is_upper, sectors_of
 from banksim.timing.global_memory import (
     ATOMIC,
     CACHED,
@@ -117,6 +119,11 @@ def request(
     if not active:
         path.requests[number].holds = f.unexecuted
     path.requests[number].far = far
+    if context.asked and far != REMOTE:
+        near = path.requests[number]
+        memo = carray(pointer(context.asked), 1, _MEMO)[0]
+        near.meets, near.sectors = MEETS[memo.op], sectors_of(memo)
+        near.upper = is_upper(sm.shared, sm.warps[w].place, np.int64(context.asked_at) & DESTINATION)
     if far == REMOTE:
         asked = path.requests[number]
         memo = carray(pointer(context.asked), 1, _MEMO)[0]

@@ -121,6 +121,7 @@ class Multiprocessor(NamedTuple):
     served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction
     classes: npt.NDArray[np.int64]  # (warp, scoreboard): as what waiting for it is accounted (SHARED …)
+    shared: npt.NDArray[np.int64]  # by place: where its block's shared memory begins; last: how much there is in all
     clock: npt.NDArray[np.int64]  # four numbers: CYCLE, PER_MILLE …
     stop: npt.NDArray[np.uint32]
     ideal: npt.NDArray[np.bool_]  # one: whether requests take their ideal transactions

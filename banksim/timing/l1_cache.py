@@ -6,6 +6,7 @@ import numpy.typing as npt
 from banksim.requests.lane_intrinsics import equal_or_least, ones
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined
+from banksim.timing.data_stage import DataStage, place
 
 LINE = 7
 """Bits of a place within its line."""
@@ -21,6 +22,7 @@ L1_SET = np.dtype(
         ("used", "i8", WAYS),  # … the cycle of the last access · WAYS + way: the least is of the way that leaves
         ("has", "i8", WAYS),  # … the mask of the sectors that are there,
         ("stored", "i8", WAYS),  # … and of the words that were stored: those of other sectors are there, too
+        ("upper", "i8", WAYS),  # … and whether it lies in the upper half of the memory
         ("comes", "i8", WAYS * 4),  # by way and sector: when it has come, or will
     ]
 )
@@ -72,7 +74,7 @@ def set_of(sets: Sets, line: Integer) -> Integer:
 
 
 @inlined
-def take_up(sets: Sets, line: Integer, t: Integer) -> Integer:
+def take_up(sets: Sets, stage: DataStage, line: Integer, t: Integer) -> Integer:
     """Have a line be accessed in the L1; if it lacks the line, that of its set used longest ago leaves. Returns the
     way in which it is from then on."""
     here = sets[set_of(sets, line)]
@@ -80,19 +82,23 @@ def take_up(sets: Sets, line: Integer, t: Integer) -> Integer:
     way: Integer = first % WAYS
     if first >= 0:
         here.lines[way], here.has[way], here.stored[way] = line, 0, 0
+        here.upper[way] = place(stage)
     here.used[way] = t * WAYS + way
     return way
 
 
 @inlined
-def keep(sets: Sets, line: Integer, words: Integer, t: Integer) -> None:
-    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json)."""
-    here, way = sets[set_of(sets, line)], take_up(sets, line, t)
+def keep(sets: Sets, stage: DataStage, line: Integer, words: Integer, t: Integer) -> Integer:
+    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json). Returns whether it
+    lies in the upper half of the memory."""
+    here, way = sets[set_of(sets, line)], take_up(sets, stage, line, t)
     here.stored[way] |= words
     for s in range(4):
         if here.stored[way] >> (8 * s) & 255 == 255 and not here.has[way] >> s & 1:
             here.has[way] |= 1 << s
             here.comes[4 * way + s] = t
+    upper: Integer = here.upper[way]
+    return upper
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.latencies import Figures, Numbers
-from banksim.architectures.occupancy import limits
+from banksim.architectures.occupancy import limits, occupancy, shared_of_block
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.faults import Stop
@@ -22,7 +22,7 @@ from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.worker import ClusterMemory, Worker, bank_rules
 from banksim.system.bundles import Words
-from banksim.timing import issue_loop, issue_records, shared_memory_path
+from banksim.timing import data_stage, issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
@@ -52,6 +52,8 @@ class Simulated:
     additions     whether some were made to global memory, beside other blocks
     assumed       cycles of warps that rest on assumed latencies
     seconds       that the simulation took
+    stages        of each multiprocessor, what met data of global memory
+    held          blocks at a time
     workers       they hold what was counted
     stop          why it ended early, if it did
     """
@@ -71,6 +73,8 @@ class Simulated:
     additions: bool
     assumed: int
     seconds: float
+    stages: list[data_stage.DataStage]
+    held: int
     workers: list[Worker]
     stop: Stop | None
 
@@ -89,14 +93,38 @@ def table_of(kernel: Kernel) -> npt.NDArray[np.void]:
 STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def l1_bytes(launch: Launch, resident: int, figures: Figures) -> int:
-    """What the L1 cache has of the memory that it shares with the shared memory of the resident blocks. The driver is
-    assumed to take the smallest size that holds these: asked for one, it once took a larger one than that
-    (h200_arbitration.json: 64 KB beside blocks of 7)."""
-    known = limits(launch.kernel.arch)
-    needed = resident * (launch.shared_bytes - launch.kernel.shared_base + known.reserved)
-    taken = next((size for size in known.carveouts if size >= needed), known.shared)
-    return figures.l1_and_shared - taken
+def shared_bytes(launch: Launch) -> int:
+    """What a block takes of the shared memory of its multiprocessor."""
+    return shared_of_block(launch.shared_bytes - launch.kernel.shared_base, limits(launch.kernel.arch))
+
+
+MOST_FREELY = 132 << 10
+"""Bytes of shared memory that a multiprocessor is set to have for more blocks than are resident, at most."""
+DOUBLED = 512
+"""Threads of a block, up to which it is set to hold twice as many of them as are resident."""
+
+
+def shared_size(arch: str | Architecture, threads: int, registers: int, shared: int) -> int:
+    """Bytes of shared memory that the driver sets a multiprocessor to, for blocks with so many bytes each, where the
+    program does not say: the smallest size that holds the resident blocks or, if 132 KB or less do, twice as many, up
+    to 32. So it was for all but one of 154 kinds of blocks that were tried on one H200 (h200_meetings.json: 128 threads
+    with 1,056 bytes got 32 KB, not 64; between 512 and 1,024 threads it is assumed, and for other GPUs)."""
+    known, held = limits(arch), occupancy(arch, threads, registers, shared)
+    others = min(count for what, count in held.by.items() if what != "shared memory")
+    freely = min(2 * others, known.blocks) if threads <= DOUBLED else others
+
+    def size(blocks: int) -> int:
+        needed = blocks * shared_of_block(shared, known)
+        return next((size for size in known.carveouts if size >= needed), known.shared)
+
+    return max(size(held.blocks), min(size(freely), MOST_FREELY))
+
+
+def l1_bytes(launch: Launch, figures: Figures) -> int:
+    """What the L1 cache has of the memory that it shares with the shared memory."""
+    kernel = launch.kernel
+    shared = launch.shared_bytes - kernel.shared_base
+    return figures.l1_and_shared - shared_size(kernel.arch, launch.threads, kernel.registers, shared)
 
 
 def between_first(numbers: Numbers, warps: int) -> int:
@@ -121,9 +149,11 @@ class One:
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
+        self.taken = 0  # of shared memory: where the next block's begins; those that follow others go on behind them
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
-        l1 = l1_bytes(launch, places, figures)
-        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted, cold)
+        l1 = l1_bytes(launch, figures)
+        shared = launch.shared_bytes > launch.kernel.shared_base
+        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted, shared, cold)
         self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
@@ -145,6 +175,7 @@ class One:
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
+            shared=np.array([0] * places + [max(figures.l1_and_shared - l1, 1)]),
             clock=np.array([0, 1_000_000 // figures.clock_mhz, 0, 1 << 60]),
             stop=np.zeros(1, np.uint32),
             ideal=np.zeros(1, np.bool_),
@@ -172,6 +203,7 @@ class One:
         warps["issued"], warps["ready"] = now - 1, now
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
         self.waiting.wake[own] = self.waiting.soon[:] = 0
+        self.sm.shared[place], self.taken = self.taken, (self.taken + shared_bytes(self.launch)) % self.sm.shared[-1]
 
     def end(self, now: int) -> None:
         """Let all warps count as ended."""
@@ -302,6 +334,8 @@ class Simulation:
             ),
             additions=self.launch.blocks > 1 and any(one.path.memory.same.first[0] < NEVER for one in self.each),
             seconds=time.perf_counter() - began,
+            stages=[one.path.memory.stage for one in self.each],
+            held=len(self.each[0].workers),
             workers=[worker for one in self.each for worker in one.workers],
             stop=stop,
         )

@@ -19,6 +19,8 @@ from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
 from banksim.timing.asynchronous import Behind, arrived, new_behind, served
 from banksim.timing.between_blocks import Between, cross, may_leave, new_between
+from banksim.timing.data_stage import NOTHING
+from banksim.timing.data_stage import serve as meets
 from banksim.timing.global_memory import (
     NEAR,
     REMOTE,
@@ -50,6 +52,9 @@ REQUEST = np.dtype(
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
         ("far", "i8"),  # what it does to global memory
         ("copies", "i8"),  # whether it is an asynchronous copy
+        ("meets", "i8"),  # how it meets data of global memory (data_stage.LOADS …),
+        ("sectors", "i8"),  # … in which sectors of 32 of 128 bytes,
+        ("upper", "i8"),  # … and whether it lies in the upper half of the memory
         ("own", "i8"),  # of one to another block: what it holds of its multiprocessor's way,
         ("to", "i8"),  # … the rank that it asks,
         ("asked", "i8"),  # … what it holds of that one's way,
@@ -183,12 +188,16 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         request = path.requests[row]
         path.slots[slot] = -1
         comes = t
+        if request.meets != NOTHING:
+            begun = t - f.service * request.cost
+            meets(path.memory.stage, request.meets, request.sectors, request.upper, request.cost, begun)
         if request.far == REMOTE:
             if not request.parts:
                 path.between.posted[0] -= request.own
             comes = cross(path.between, request.own, request.to, request.asked, request.shared, t) + f.remote
         elif request.far != NEAR:
-            comes = reach(path.memory, f, row, request.far, t)
+            copied = request.upper if request.copies else -1
+            comes = reach(path.memory, f, row, request.far, copied, t)
         if request.parts:
             one.bus = max(one.bus, t) + request.parts
             settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
@@ -345,6 +354,7 @@ def offer(
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
     request.far, request.copies, request.reads, request.holds = NEAR, 0, 0, f.apart
+    request.meets = NOTHING
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,15 @@ class TimedBlock:
 
 
 @dataclass(frozen=True)
+class BankConflicts:
+    """Conflicts of loads, of stores or of atomics of a launch, as the hardware counts them: by `address`, exactly
+    (None: not all are known), and by `arbitration`, as an estimate (None: none is made)."""
+
+    address: int | None
+    arbitration: int | None
+
+
+@dataclass(frozen=True)
 class Cycles:
     """The time of the blocks that were timed, which were resident together on one multiprocessor, or those of each
     cluster on one each.
@@ -89,6 +98,8 @@ class Cycles:
     global_latency   what a load from global memory was assumed to take beyond one from shared memory; None: what the
                      model of the caches says
     waited_assumed   cycles that warps waited for memory whose latency is assumed
+    bank_conflicts   of the whole launch, by "loads", "stores" and "atomics"; empty where not all blocks were
+                     counted; `untold`: why of these nothing is known of arbitration, if so
     elsewhere        what is assumed of blocks of other multiprocessors, for which these would wait, or which take of
                      the same work; empty: nothing
     work             warp instructions of a block of the launch by those of one that was timed, in the mean (1 where
@@ -112,6 +123,8 @@ class Cycles:
     global_latency: int | None
     waited_assumed: int
     elsewhere: str = ""
+    bank_conflicts: Mapping[str, BankConflicts] = field(default_factory=dict)
+    untold: str = ""
     work: float = 1.0
 
     @property

@@ -20,6 +20,7 @@ from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places
 from banksim.machine.races.findings import first_hint
+from banksim.timing.bank_conflicts import bank_conflicts, untold
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
 from banksim.timing.dram import MOST, WITNESSES, FirstAsked, first_asked, may_lack, slowest, traffic
 from banksim.timing.global_memory import ATOMIC, REDUCED
@@ -139,10 +140,13 @@ def run_timed(
     if at_first:
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
-        return Timed(timed, [count(launch)], None)
+        parts = [count(launch)]
+        return Timed(with_conflicts(timed, launch, outcome, parts), parts, None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
         parts.append(count(launch, without=[block for cluster in chosen for block in cluster]))
+    if timing.more or alone:
+        timed = with_conflicts(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
 
 
@@ -151,6 +155,14 @@ def later_by(warm: Simulated, cold: Simulated, count: int) -> float:
     ends = [{block.number: block.end for block in one.blocks} for one in (warm, cold)]
     first = sorted(ends[0].keys() & ends[1].keys())[:count]
     return max(float(np.mean([ends[1][n] - ends[0][n] for n in first])), 0) if first else 0
+
+
+def with_conflicts(
+    timed: Cycles, launch: Launch, outcome: Simulated, parts: Sequence[tuple[Compiled, Counts]]
+) -> Cycles:
+    """The same with the conflicts of the launch, of which `parts` are what all its blocks counted."""
+    why = untold(launch, timed.figures, timed.global_latency is not None, bool(timed.elsewhere))
+    return replace(timed, untold=why, bank_conflicts=bank_conflicts(launch, timed.figures, outcome, parts, not why))
 
 
 def rounds(blocks: int, held: int) -> int:

@@ -41,6 +41,7 @@ def asked(
     e.increase(e.field(a.memo, MEMO, "hits"), INT[64](1))
     if stepwise:
         e.set(a.context, CONTEXT, "asked", b.ptrtoint(a.memo, INT[64]))
+        e.set(a.context, CONTEXT, "asked_at", first)
 
 
 def remember(e: Emitter, a: MemoryCall, offsets: ir.Value, first: ir.Value, width: int, limit: ir.Value) -> None:

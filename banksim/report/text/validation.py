@@ -39,7 +39,8 @@ def report(
     explained = [line for verdict in verdicts for line in counters(verdict, width)]
     if explained:
         heading = Text("Transactions by the hardware's counters, and what the addresses explain of them:")
-        note = "The rest is arbitration: other traffic of the L1, which no address tells (examples/guide/hardware.md)."
+        note = "The rest is arbitration: other traffic of the L1, which no address tells; `banksim run --timing` "
+        note += "estimates it (examples/guide/hardware.md)."
         paragraphs.append(Text("\n").join([heading, *explained, *fold(Text(note, QUIET), width)]))
     return Text("\n\n").join(paragraphs)
 

@@ -246,7 +246,7 @@ def test_a_program_is_compared_with_the_gpu(
     assert "2 launches of 1 kernel" in said
     assert "executions, threads and transactions are all equal" in said
     assert "columns, loads: 2,060, of which 2,048 (99.4%) explained, 12 arbitration" in said
-    assert "which no address tells (examples/guide/hardware.md)." in said
+    assert "which no address tells; `banksim run --timing` estimates it (examples/guide/hardware.md)." in said
     assert "program.py:11 out[y, x] = tile[x, y]: 2,048 transactions and 1,984 of them conflicts" in said
 
 
