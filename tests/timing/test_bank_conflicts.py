@@ -148,14 +148,16 @@ def test_reports_tell_conflicts_by_address_and_by_arbitration_apart(source: Path
     assert data["bank_conflicts"]["loads"] == {"address": loads.address, "arbitration": loads.arbitration}  # type: ignore[index]
     assert data["arbitration_unknown"] is None
     about = f"{float(f'{loads.arbitration:.1e}'):,.0f}"
-    said = f"Bank conflicts of the launch, as a profiler counts them: loads 4,063,232 by address and about {about} by "
+    said = (
+        f"Bank conflicts of the launch, as a profiler counts them: of loads 4,063,232 by address and about {about} by "
+    )
     assert said in " ".join(timing(run, 100).plain.split())
     assert any(said in one for one in page(run)["sentences"])  # type: ignore[attr-defined]
 
 
 def test_few_blocks_have_conflicts_by_address_alone(source: Path) -> None:
     text = " ".join(timing(launched(source, 8), 100).plain.split())
-    assert "as a profiler counts them: loads 63,488 by address and none by arbitration." in text
+    assert "as a profiler counts them: of loads 63,488 by address and none by arbitration." in text
 
 
 @pytest.mark.parametrize(
@@ -163,6 +165,7 @@ def test_few_blocks_have_conflicts_by_address_alone(source: Path) -> None:
     [
         ({"global_latency": 500}, "with --global-latency the L1 is not simulated"),
         ({"arch": "sm_80"}, "it was measured on sm_90 alone"),
+        ({"cluster": 2}, "nobody has measured it in clusters"),
     ],
 )
 def test_arbitration_that_is_not_known_is_told_so(source: Path, how: dict[str, Any], why: str) -> None:
@@ -171,6 +174,6 @@ def test_arbitration_that_is_not_known_is_told_so(source: Path, how: dict[str, A
     assert run.cycles.bank_conflicts["loads"].address == 63_488
     assert run.cycles.bank_conflicts["loads"].arbitration is None
     assert as_json(run)["arbitration_unknown"] == why
-    assert f"loads 63,488 by address; those by arbitration are not known: {why}." in " ".join(
+    assert f"of loads 63,488 by address; those by arbitration are not known: {why}." in " ".join(
         timing(run, 100).plain.split()
     )

@@ -144,7 +144,7 @@ def launch(found: Estimate) -> str:
     )
 
 
-ESTIMATED = "estimate: within a factor of 2 on half of 60 launches that had some on one H200, of 4 on three quarters"
+ESTIMATED = "estimate: on one H200 within a factor of 2 for half of the launches that had some, of 4 for three quarters"
 """How good the arbitration is (examples/guide/hardware.md)."""
 
 
@@ -157,9 +157,10 @@ def bank_conflicts(cycles: Cycles) -> list[str]:
     for kind, found in cycles.bank_conflicts.items():
         if found.address == 0 and not found.arbitration:
             continue
-        by = "not all known" if found.address is None else f"{found.address:,}"
-        kinds.append(f"{kind} {by} by address{by_arbitration(found.arbitration)}")
-    said = f"Bank conflicts of the launch, as a profiler counts them: {listed(kinds) or 'none'}"
+        by = "not all known" if found.address is None else f"{found.address:,}" if found.address else "none"
+        kinds.append(f"of {kind} {by} by address{by_arbitration(found.arbitration)}")
+    none = "none by address" if cycles.untold else "none"
+    said = f"Bank conflicts of the launch, as a profiler counts them: {'; '.join(kinds) or none}"
     if cycles.untold:
         return [f"{said}; those by arbitration are not known: {cycles.untold}."]
     some = any(found.arbitration for found in cycles.bank_conflicts.values())
