@@ -15,7 +15,6 @@ LINES = "depths and issue clocks of one H200: tests/data/timing/h200_lines.npz"
 STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
-BEGINS = "clocks behind barrier reductions of 16 and 32 warps on one H200: tests/data/timing/h200_begins.npz"
 PARTS = "warps that part more than once, 1 to 32 of them, on one H200: tests/data/timing/h200_parts.npz"
 ISSUES = "clocks between a few instructions of 1 to 32 warps on one H200: tests/data/timing/h200_issues.npz"
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
@@ -113,7 +112,6 @@ class Numbers(NamedTuple):
     code_apart: int  # between lines that follow one another, from the cache behind the multiprocessor's
     code_apart_l2: int  # … and from the L2
     barrier: int  # from the last arrival at a barrier to the release
-    asked: int  # how long before the unit of barriers begins with what a sub-core has sent there the next may follow
     join: int  # more than a branch, where another group of the warp goes on with the same instruction,
     switch: int  # … or with another
     buried: int  # … and still more, if the warp parted again after it had been parked
@@ -299,7 +297,6 @@ H200 = Figures(
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
         **measured(PARTS, buried=38),
         **measured(ISSUES, unexecuted=1),
-        **measured(BEGINS, asked=32),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),

@@ -49,7 +49,6 @@ from banksim.timing.issue_records import (
 from banksim.timing.issue_table import (
     ALU,
     BARRIER,
-    BARRIERS,
     CONVERGENCE,
     FENCE,
     FMA,
@@ -221,8 +220,8 @@ def issue(
             values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
             latency += (f.value if row.matches >= 0 else row.each) * (values - 1)
             path.servers[row.server] = begins + f.server * row.serves * values
-            if row.server == BARRIERS:
-                sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], begins - f.asked)
+            if row.ahead >= 0:
+                sm.pipes[warp.core, pipe] = max(sm.pipes[warp.core, pipe], begins - row.ahead * values)
             if row.kind == PLAIN:
                 warp.ready += begins - t - row.way
             shared_memory_path.grant(path, warp.core)

@@ -60,6 +60,7 @@ class IssueRow(Protocol):
     interval: I4  # cycles for which it holds the pipe
     server: I4  # the unit shared by all sub-cores that it holds; -1: none
     serves: I4  # … how many times as long as most do
+    ahead: I4  # … how long before that begins with it the pipe is free again; -1: at any time
     more: I4  # cycles beyond the stall count until the warp's next instruction
     returns: I4  # of MEMORY: whether a result comes back
     together: I4  # of MEMORY: whether the result comes in one transfer, however many parts the request has

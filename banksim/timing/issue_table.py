@@ -27,7 +27,8 @@ class Unit(NamedTuple):
     sub-cores share (-1: none), `serves` times as long as most do. `latency`: cycles until its result may be used, if a
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
     says. `blocks`: cycles for which it holds `others` as well, a mask of pipes. `way`: cycles until it comes to the
-    server, from whose begin with it `latency` counts. `each`: see IssueRow."""
+    server, from whose begin with it `latency` counts. `ahead`: how long before this begin the sub-core may use the pipe
+    again (-1: at any time). `each`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -39,6 +40,7 @@ class Unit(NamedTuple):
     others: int = 0
     each: int = 0
     way: int = 0
+    ahead: int = -1
 
 
 ALU, FMA, HEAVY, PAIR, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(9)
@@ -63,10 +65,10 @@ PIPES = (
     "system",
 )
 """Their names in reports."""
-CONSTANTS, REGISTERS, BARRIERS, ACROSS, CONVERGENCE, FENCES, PARTS = range(7)
-"""The units that all sub-cores share (`server`): constant memory, special registers, barriers, the unit that compares
-lanes (MATCH, VOTE), the one at which a warp's threads converge, call and return, and that of fences; and from PARTS on
-what each sub-core has to send the parts of a warp on."""
+CONSTANTS, REGISTERS, BARRIERS, CONVERGENCE, FENCES, PARTS = range(6)
+"""The units that all sub-cores share (`server`): that of constants, which also gives special registers of blocks and
+compares lanes (MATCH, REDUX); special registers of threads; barriers; the unit at which a warp's threads converge, call
+and return; and that of fences; and from PARTS on what each sub-core has to send the parts of a warp on."""
 _TABLE = {
     "FADD FMUL FFMA": Unit(FMA, 1),
     "IMAD IDP VIADD": Unit(HEAVY, 2),
@@ -87,15 +89,17 @@ _TABLE = {
     "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
     "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
     "DMMA": Unit(TENSOR, 16, 26),
-    "LDC ULDC": Unit(SYSTEM, 4, 28, CONSTANTS, each=8),
-    "S2R": Unit(SYSTEM, 2, 23, REGISTERS),
-    "S2UR": Unit(SYSTEM, 3, 35, REGISTERS),
-    "B2R": Unit(SYSTEM, 2, 16, BARRIERS, way=10),
-    "MATCH": Unit(SYSTEM, 4, 28, ACROSS),
-    "REDUX": Unit(SYSTEM, 4, 38, ACROSS),
-    "BAR": Unit(SYSTEM, 1, server=BARRIERS),
-    "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, way=10),
-    "BAR.ARV": Unit(SYSTEM, 1, server=BARRIERS, way=10),
+    "LDC": Unit(SYSTEM, 1, 28, CONSTANTS, each=8, ahead=8),
+    "ULDC": Unit(UNIFORM, 1),
+    "S2R": Unit(SYSTEM, 1, 23, CONSTANTS, ahead=8),
+    "S2R.THREAD": Unit(SYSTEM, 1, 23, REGISTERS, ahead=40),
+    "S2UR": Unit(SYSTEM, 3, 35, CONSTANTS, ahead=8),
+    "B2R": Unit(SYSTEM, 2, 16, BARRIERS, way=10, ahead=32),
+    "MATCH": Unit(SYSTEM, 4, 28, CONSTANTS, ahead=8),
+    "REDUX": Unit(SYSTEM, 4, 38, CONSTANTS, ahead=8),
+    "BAR": Unit(SYSTEM, 1, server=BARRIERS, ahead=32),
+    "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, way=10, ahead=32),
+    "BAR.ARV": Unit(SYSTEM, 1, server=BARRIERS, way=10, ahead=32),
     "SYNCS": Unit(SYSTEM, 3, 37),
     "UIADD3 UIMAD UISETP ULEA ULOP3 UPLOP3 UPRMT USEL USGXT USHF": Unit(UNIFORM, 2),
     "R2UR": Unit(UNIFORM, 2, 12),
@@ -111,16 +115,19 @@ _TABLE = {
     "WARPSYNC.EXCLUSIVE": Unit(-1, 9, each=31),
 }
 UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
-"""Measured on one H200: tests/data/hardware/timing/latency.npz, S2UR tests/data/timing/h200_sequences.npz, IMAD.HI and
-IMAD.WIDE tests/data/timing/h200_multipliers.npz, pairs of halves and VIMNMX3 h200_uniform.npz there, B2R and BAR.RED
-h200_reductions.npz there, BAR.ARV and F2F.F64.F32 h200_arrivals.npz there, MEMBAR.ALL.GPU
-tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
+"""Measured on one H200: tests/data/hardware/timing/latency.npz; IMAD.HI and IMAD.WIDE
+tests/data/timing/h200_multipliers.npz; pairs of halves and VIMNMX3 h200_uniform.npz there; LDC, ULDC, S2R, S2UR, MATCH
+and REDUX of many warps h200_prologues.npz, S2UR's latency h200_sequences.npz, B2R and BAR.RED h200_reductions.npz,
+BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz;
+MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
 tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
 DIRECT = 3
 """How many cycles sooner a constant comes whose address needs no register (tests/data/timing/h200_latencies.npz)."""
+INDEXED = 4
+"""Cycles for which a constant holds its sub-core's way whose address needs one (tests/data/hardware/timing/latency.npz)."""
 BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
 LATER = {"cas": 5, "SHFL": 1}
@@ -170,6 +177,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 index = [part for o in i.operands[1:] for part in o.parts if part.kind == "R"]
                 row["values"] = next((part.number for part in index if not part.is_zero), -1)
                 row["latency"] -= 0 if index else DIRECT
+                row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
             row["waits"] = "ARV" not in i.modifiers
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
                 row["way"] = max(row["way"], BY_REGISTER)
@@ -321,8 +329,15 @@ def reaches(i: Instruction) -> int:
 def unit(i: Instruction) -> Unit:
     """Where an instruction runs; looked up by its name with the first modifiers, or by its name alone."""
     words = i.opcode.split(".")
+    if i.name == "S2R" and of_thread(i.operands[1].text):
+        words.append("THREAD")
     names = (".".join(words[:n]) for n in range(len(words), 0, -1))
     return next((UNITS[name] for name in names if name in UNITS), ANYTHING_ELSE)
+
+
+def of_thread(register: str) -> bool:
+    """Whether a special register differs by thread or warp, and not by block."""
+    return register.startswith(("SR_TID", "SR_LANEID", "SR_VIRTID")) or register.endswith("MASK")
 
 
 def kind(i: Instruction) -> int:

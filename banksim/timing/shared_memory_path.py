@@ -34,7 +34,7 @@ from banksim.timing.global_memory import (
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
-SERVERS = 10
+SERVERS = 9
 NEVER = 1 << 60
 LONG_AGO = -1000
 
