@@ -60,6 +60,8 @@ class Buffer:
     views: list[View] = field(default_factory=list)
     absent: Absent | None = None
     """What stands for it where it has a size, but no contents."""
+    of_host: bool = False
+    """Whether the host has it, too: managed or pinned memory."""
 
     @cached_property
     def place(self) -> tuple[int, int]:

@@ -14,10 +14,40 @@ Places = npt.NDArray[np.uint64]
 """For each buffer, by its number, where it lies in this process, and its bytes."""
 
 
+class Recent:
+    """Which buffers a cache may still have, by number: how many bytes of each were `used`, those of the last use last,
+    and which came from elsewhere since (`fresh`): it has nothing of these. Others are not looked at."""
+
+    def __init__(self) -> None:
+        self.used: dict[int, float] = {}
+        self.fresh: set[int] = set()
+
+    def use(self, number: int, size: float) -> None:
+        self.forget(number)
+        self.used[number] = size
+
+    def renew(self, number: int) -> None:
+        self.forget(number)
+        self.fresh.add(number)
+
+    def forget(self, number: int) -> None:
+        self.used.pop(number, None)
+        self.fresh.discard(number)
+
+    def since_each(self) -> dict[int, float]:
+        """By number: how many bytes were used since a buffer was, and of it; without end where it is fresh."""
+        found, size = dict.fromkeys(self.fresh, float("inf")), 0.0
+        for number in reversed(self.used):
+            size += self.used[number]
+            found[number] = size
+        return found
+
+
 class ProgramMemory(Sequence[Buffer]):
     """Buffers by number, of which the first `count` are empty. `places` changes only where a buffer does."""
 
     def __init__(self, count: int) -> None:
+        self.recent = Recent()
         self.buffers = [Buffer(NOTHING, "no memory") for _ in range(count)]
         self.room = places(self.buffers)
 
@@ -28,6 +58,7 @@ class ProgramMemory(Sequence[Buffer]):
         if number == len(self.room):
             self.room = np.concatenate([self.room, np.zeros_like(self.room)])
         self.buffers[number : number + 1] = [buffer]
+        self.recent.forget(number)
         self.room[number] = buffer.place
 
     @property

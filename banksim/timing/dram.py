@@ -14,7 +14,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
-from banksim.machine.program_memory import places
+from banksim.machine.program_memory import ProgramMemory, places
 from banksim.timing.cold_lines import ARRAY, ARRAYS, COLD_ARRAY, NEVER, SHARES, TOGETHER
 from banksim.timing.global_memory import STORES
 from banksim.timing.l1_cache import ABSENT, LINE
@@ -26,6 +26,11 @@ MOST = 1 << 18
 """Lines that are looked at."""
 WITNESSES = 4
 """Blocks that tell of a launch at least."""
+SMALL_COPY = 1 << 22
+"""Bytes: arrays of no more than these are taken to be in the L2 when they have come from the host (assumed: loads of 1
+and 4 MB took 0.2 to 0.4 µs longer then, those of more as long as from DRAM: tests/data/timing/h200_first.json)."""
+ALL_THERE = 5
+"""More sectors than a line has."""
 REGULAR = 4
 """One in so many."""
 NEAR = 24
@@ -73,9 +78,26 @@ class FirstAsked(NamedTuple):
     lines: float
 
 
-def may_lack(launch: Launch, known: Figures) -> bool:
-    """Whether a launch has more memory than the L2."""
-    return int(places(launch.buffers)[:, 1].sum()) > known.dram.all
+def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
+    """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
+    launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
+    sizes = places(launch.buffers)[:, 1]
+    shares = np.full(len(sizes), float(cold))
+    if isinstance(launch.buffers, ProgramMemory):
+        for number, since in launch.buffers.recent.since_each().items():
+            if sizes[number] > SMALL_COPY or launch.buffers[number].of_host:
+                shares[number] = max(cold, beyond(dram, since))
+    return shares
+
+
+def beyond(dram: Dram, size: float) -> float:
+    """Which share of so many bytes the L2 lacks that go through it again and again."""
+    return min(max(size - dram.all, 0) / (dram.none - dram.all), 1)
+
+
+def may_lack(launch: Launch, known: Figures, lacks: npt.NDArray[np.float64]) -> bool:
+    """Whether a launch has more memory than the L2, or some that this lacks."""
+    return bool(lacks.any()) or int(places(launch.buffers)[:, 1].sum()) > known.dram.all
 
 
 def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
@@ -104,14 +126,20 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
         yield Part(number, begin, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
 
 
-def first_asked(launch: Launch, asked: Lines, blocks: int, together: int, active: int) -> FirstAsked:
+def first_asked(
+    launch: Launch, asked: Lines, missing: npt.NDArray[np.bool_], blocks: int, together: int, active: int
+) -> FirstAsked:
     """Of a launch on so many multiprocessors, which are `active` and have room for so many blocks `together`, where the
-    first `blocks` of one ask for these lines, in this order."""
+    first `blocks` of one ask for these lines, in this order. The L2 has nothing of the arrays that are `missing`."""
     found = np.zeros(ARRAYS, COLD_ARRAY)
     found["alone"], rounds, groups = NEVER, launch.blocks / (active * together), 1.0
     asked = asked[(asked[:, 0] != ABSENT) & (asked[:, 1] < STORES)]
+    found["whole"] = 0 if missing.all() else ALL_THERE
     share, halves = min(together / blocks, 1), halves_of(asked[:, 1])
     for part in accessed(launch, asked, launch.blocks / blocks):
+        if not missing[part.array]:
+            asked[asked[:, 0] >> ARRAY == part.begin, 0] = ABSENT
+            continue
         of, each = asked[:, 0] >> ARRAY == part.begin, found[part.begin & ARRAYS - 1]
         line, count = asked[of, 0], sectors_of(asked[of, 1])
         each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
@@ -123,7 +151,7 @@ def first_asked(launch: Launch, asked: Lines, blocks: int, together: int, active
         elif rounds > 1:
             each["alone"] = first
             each["missing"] = SHARES * min(max(part.lines - active * first, 0) / (active * first * (rounds - 1)), 1)
-    return FirstAsked(found, groups, len(np.unique(asked[:, 0] >> TOGETHER)) * share)
+    return FirstAsked(found, groups, len(np.unique(asked[asked[:, 0] != ABSENT, 0] >> TOGETHER)) * share)
 
 
 def slowest(dram: Dram, later: float, first: FirstAsked) -> int:
@@ -147,28 +175,48 @@ def regular(line: Lines) -> bool:
     return len(line) < 2 or int(apart.max()) * REGULAR >= len(line)
 
 
-def traffic(dram: Dram, launch: Launch, asked: Lines, times: float, cold: bool) -> Traffic:
-    """Of a launch that does `times` what asked for these lines. The L2 has what it has room for; if it is `cold`, only
-    from the first time on."""
+class Accesses(NamedTuple):
+    """What a launch reads and writes, array by array, and how many bytes the L2 is asked for and given in all."""
+
+    reads: list[Part]
+    writes: list[Part]
+    asked: float
+    given: float
+
+    @property
+    def bytes(self) -> dict[int, float]:
+        """How many it accesses of each array."""
+        most: dict[int, float] = {}
+        for part in (*self.reads, *self.writes):
+            most[part.array] = max(most.get(part.array, 0.0), part.lines * BYTES)
+        return most
+
+
+def accesses(launch: Launch, asked: Lines, times: float) -> Accesses:
+    """Of a launch that does `times` what asked for these lines."""
     asked = asked[asked[:, 0] != ABSENT]
     stored = asked[:, 1] >= STORES
     reads, writes = (list(accessed(launch, asked[which], times)) for which in (~stored, stored))
-    most = {part.array: 0.0 for part in (*reads, *writes)}
-    for part in (*reads, *writes):
-        most[part.array] = max(most[part.array], part.lines)
-    size = max(sum(most.values()) * BYTES, 1)
-    missing, room = min(max(size - dram.all, 0) / (dram.none - dram.all), 1), dram.all / size
+    every = (times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored))
+    return Accesses(reads, writes, *every)
+
+
+def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traffic:
+    """Of a launch with these accesses. The L2 has what it has room for, but when the launch begins, it `lacks` such a
+    share of each array."""
+    size = max(sum(found.bytes.values()), 1)
+    missing, room = beyond(dram, size), dram.all / size
     come = read = written = 0.0
-    for part in reads:
-        lines = part.missing(missing, room, cold)
+    for part in found.reads:
+        lack = float(lacks[part.array])
+        lines = part.missing(max(missing, lack), room, lack >= 1)
         come, read = come + lines * part.sectors * SECTOR, read + part.bytes_of(lines, dram.alone)
-    for part in writes:
+    for part in found.writes:
         lines = part.missing(missing, room)
         read += part.parts * part.bytes_of(lines, dram.alone)  # the rest of such a sector comes
         written += part.bytes_of(lines, dram.alone_written)
-    every = [times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored)]
-    lacks = min(come / max(every[0], 1), 1)
-    return Traffic(read, written, read / max(every[0], 1), written / max(every[1], 1), lacks, missing > 0)
+    share = min(come / max(found.asked, 1), 1)
+    return Traffic(read, written, read / max(found.asked, 1), written / max(found.given, 1), share, missing > 0)
 
 
 def halves_of(words: Lines) -> Lines:

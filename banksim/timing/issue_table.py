@@ -119,15 +119,16 @@ UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 tests/data/timing/h200_multipliers.npz; pairs of halves and VIMNMX3 h200_uniform.npz there; LDC, ULDC, S2R, S2UR, MATCH
 and REDUX of many warps h200_prologues.npz, S2UR's latency h200_sequences.npz, B2R and BAR.RED h200_reductions.npz,
 BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz;
-MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
-tests/data/timing/h200_loops.npz; `each`, and WARPSYNC: h200_parts.npz there."""
+MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of
+several warps: h200_loops.npz there; `each`, and WARPSYNC: h200_parts.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
 DIRECT = 3
 """How many cycles sooner a constant comes whose address needs no register (tests/data/timing/h200_latencies.npz)."""
 INDEXED = 4
-"""Cycles for which a constant holds its sub-core's way whose address needs one (tests/data/hardware/timing/latency.npz)."""
+"""Cycles for which a constant holds its sub-core's way whose address needs a register
+(tests/data/hardware/timing/latency.npz)."""
 BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
 LATER = {"cas": 5, "SHFL": 1}

@@ -68,6 +68,18 @@ class TimedBlock:
         return self.end - self.start
 
 
+OF_HOST = (
+    "managed and pinned memory is taken to lie on the GPU (on an H200 managed pages that the host has seen come in "
+    "60 µs and more, 1 MB in 200 µs; 1 MB of pinned memory in 20 µs)"
+)
+PRINTS = "printf takes no time (some 20 µs for each call of a warp on an H200)"
+"""Said where it applies (tests/data/timing/h200_first.json)."""
+
+
+def names_printf(i: Instruction) -> bool:
+    return i.name == "SERVICE" and i.operands[0].text == "vprintf"
+
+
 @dataclass(frozen=True)
 class BankConflicts:
     """Conflicts of loads, of stores or of atomics of a launch, as the hardware counts them: by `address`, exactly
@@ -90,7 +102,8 @@ class Cycles:
                      few were timed
     dram             what the launch has of DRAM, and gives it
     additions        whether some were made to global memory, to which other blocks may add as well
-    cold             whether no cache was taken to have anything of global memory when the launch began
+    l2_has           what the L2 cache was taken to have of global memory when the launch began
+    of_host          whether the blocks accessed memory that the host has, too: managed or pinned
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
@@ -114,7 +127,8 @@ class Cycles:
     slowest: int
     each: float | None
     dram: Traffic
-    cold: bool
+    l2_has: str
+    of_host: bool
     additions: bool
     ideal: int
     resources: Mapping[str, int]
@@ -171,11 +185,14 @@ class Cycles:
         if self.spent.memory and self.global_latency is not None:
             found.append(f"global memory answers {self.global_latency:,} cycles later than shared (--global-latency)")
         elif self.spent.memory:
-            has = "no cache has anything" if self.cold else "the L2 cache has all"
-            found.append(f"{has} of global memory{' at first' * self.cold}, and every SM does as this one")
+            found.append(f"{self.l2_has}, and every SM does as this one")
             if self.waited_assumed:
                 constant = self.figures.figures["global_latency"].value
                 found.append(f"textures answer {constant:,} cycles later than shared memory")
+        if self.of_host:
+            found.append(OF_HOST)
+        if any(i.spent.issue and names_printf(i.instruction) for i in self.instructions):
+            found.append(PRINTS)
         if self.additions:
             found.append("all SMs add to the lines of global memory to which two blocks do")
         if self.elsewhere:

@@ -18,11 +18,21 @@ from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
-from banksim.machine.program_memory import places
+from banksim.machine.program_memory import ProgramMemory, places
 from banksim.machine.races.findings import first_hint
 from banksim.timing.bank_conflicts import bank_conflicts, untold
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
-from banksim.timing.dram import MOST, WITNESSES, FirstAsked, first_asked, may_lack, slowest, traffic
+from banksim.timing.dram import (
+    MOST,
+    WITNESSES,
+    FirstAsked,
+    accesses,
+    first_asked,
+    lacking,
+    may_lack,
+    slowest,
+    traffic,
+)
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
@@ -32,6 +42,8 @@ from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
 """Warp instructions."""
+HALF = 0.5
+"""The L2 is taken to have no line of an array, at first, of which it lacks so much."""
 MOST_COPIED = 1 << 28
 """Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
@@ -117,17 +129,26 @@ def run_timed(
     if not alone and timing.at_most is None and looks_elsewhere(launch.kernel) and not much(launch):
         behind = launch.copy()
         way = chosen_way(way, behind, count(behind), (stepwise, simulate, size * len(chosen)))
-    if modelled and (timing.cold or may_lack(launch, known)):
+    lacks, of_host = lacking(launch, known.dram, timing.cold), False
+    if modelled and may_lack(launch, known, lacks):
         apart = replace(way, launch=on_its_own(way.launch))
         some = chosen if way.assumes else chosen[: max(together, WITNESSES)]
         first = simulate(apart, clusters=some, noted=MOST)
         asked, lines = first.asked
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
-        has = traffic(known.dram, launch, asked, times, timing.cold)
-        known = known.behind_dram(has, timing.cold)
-        if timing.cold:
+        all_of_it = accesses(launch, asked, times)
+        has = traffic(known.dram, all_of_it, lacks)
+        missing = lacks >= HALF
+        if not timing.cold:
+            missing[[number not in all_of_it.bytes for number in range(len(missing))]] = False
+        known = known.behind_dram(has, bool(missing.any()))
+        if missing.any():
             active = min(launch.blocks, known.multiprocessors)
-            at_first = first_asked(launch, asked, max(len(first.blocks), 1), together, active)
+            at_first = first_asked(launch, asked, missing, max(len(first.blocks), 1), together, active)
+        of_host = any(launch.buffers[number].of_host for number in all_of_it.bytes)
+        if isinstance(launch.buffers, ProgramMemory):
+            for number, used in all_of_it.bytes.items():
+                launch.buffers.recent.use(number, used)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = way.anew() if both else way
     outcome = simulate(way.anew() if way.assumes else way)
@@ -136,7 +157,7 @@ def run_timed(
     best = outcome
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
-    timed = replace(cycles(launch, known, timing, outcome, best, has), elsewhere=way.assumes)
+    timed = replace(cycles(launch, known, timing, outcome, best, has, of_host), elsewhere=way.assumes)
     if at_first:
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
@@ -210,8 +231,17 @@ def counted(outcome: Simulated, compiled: Compiled, architectures: int) -> Count
     return Counts(counters, tallies, len(outcome.blocks), outcome.seconds, outcome.stop, hint=hint)
 
 
+def l2_has(launch: Launch, cold: bool) -> str:
+    """What the L2 is taken to have when a launch begins."""
+    if cold:
+        return "no cache has anything of global memory at first"
+    if isinstance(launch.buffers, ProgramMemory):
+        return "the L2 cache has what the last launches and fills used, not what was copied from the host since"
+    return "the L2 cache has all of global memory"
+
+
 def cycles(
-    launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated, dram: Traffic
+    launch: Launch, known: Figures, timing: Timing, outcome: Simulated, best: Simulated, dram: Traffic, of_host: bool
 ) -> Cycles:
     instructions = []
     names, ideal = SPENT.names or (), best.spent["shared"].tolist()
@@ -234,7 +264,8 @@ def cycles(
         slowest=0,
         each=outcome.each,
         dram=dram,
-        cold=timing.cold,
+        l2_has=l2_has(launch, timing.cold),
+        of_host=of_host,
         additions=outcome.additions,
         ideal=best.cycles,
         resources=resources,

@@ -129,7 +129,7 @@ class Process:
         told: dict[str, Callable[[bytes], None]] = {
             "B": self.allocation, "H": self.heap, "R": self.reset, "T": self.time, "F": self.missing, "W": self.words,
             "G": self.launch, "N": self.names, "S": self.without_tables, "D": self.change, "P": self.stack_size,
-            "Q": self.graph, "l": self.waiting,
+            "Q": self.graph, "l": self.waiting, "c": self.copied,
         }  # fmt: skip
         try:
             while True:
@@ -235,11 +235,14 @@ class Process:
         self.mapped.holds(slot, offset, size)
         gone = "whose pool gives kernels no access (cudaMemPoolSetAccess)" if live else "which was freed"
         name = f"{KINDS[kind]} {number}" + ("" if size else f", {gone}")
-        buffer = Buffer(self.memory[offset : offset + size], name)
+        of_host = KINDS[kind] in SEEN_BY_THE_HOST
+        buffer = Buffer(self.memory[offset : offset + size], name, of_host=of_host)
         buffer.place = self.mapped.pages.start + offset, size  # of an empty array NumPy does not tell the address
         self.buffers.hold(slot, buffer)
+        if size:
+            self.buffers.recent.renew(slot)
         self.repeats.contents.replaced(slot)
-        (self.repeats.shared.add if KINDS[kind] in SEEN_BY_THE_HOST else self.repeats.shared.discard)(slot)
+        (self.repeats.shared.add if of_host else self.repeats.shared.discard)(slot)
 
     def heap(self, content: bytes) -> None:
         """The heap of malloc in kernels. Its content stays from launch to launch."""
@@ -264,6 +267,14 @@ class Process:
 
     def change(self, slot: bytes) -> None:
         self.repeats.contents.changed.add(int.from_bytes(slot, "little"))
+
+    def copied(self, content: bytes) -> None:
+        """Note a copy or a fill: whether the L2 cache has these bytes now."""
+        slot, size, cached = struct.unpack("<3Q", content)
+        if cached:
+            self.buffers.recent.use(slot, size)
+        else:
+            self.buffers.recent.renew(slot)
 
     def free(self, slot: bytes) -> bytes:
         return b"stays" if self.deferred.free(int.from_bytes(slot, "little")) else b""

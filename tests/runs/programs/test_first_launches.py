@@ -1,0 +1,128 @@
+"""What launches of a program find in the L2 cache: what launches, copies and fills before them left there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from banksim.machine.program_memory import Recent
+from helpers.commands import out_of
+from helpers.places import DATA
+
+Said = pytest.CaptureFixture[str]
+CUDA = """
+template <int> __global__ void load(const float4 *a, float4 *o, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && a[i].x == 1.5f) o[0] = a[i];
+}
+__global__ void store(float4 *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = make_float4(1, 2, 3, i);
+}
+int main() {
+    const int size = SIZE << 20, n = size / 16, blocks = n / 256, much = 64 << 20;
+    float4 *a, *b, *out, *others, *host = new float4[n]();
+    cudaMalloc(&a, size); cudaMalloc(&b, size); cudaMalloc(&out, 16); cudaMalloc(&others, much);
+    cudaMemcpy(a, host, size, cudaMemcpyHostToDevice);
+    load<0><<<blocks, 256>>>(a, out, n);  // copied
+    load<1><<<blocks, 256>>>(a, out, n);  // again
+    cudaMemcpy(host, a, size, cudaMemcpyDeviceToHost);
+    load<2><<<blocks, 256>>>(a, out, n);  // back
+    cudaMemcpy(a, host, size, cudaMemcpyHostToDevice);
+    load<3><<<blocks, 256>>>(a, out, n);  // copied, once more
+    cudaMemset(b, 0, size);
+    load<4><<<blocks, 256>>>(b, out, n);  // filled
+    store<<<blocks, 256>>>(a, n);
+    load<5><<<blocks, 256>>>(a, out, n);  // stored
+    cudaMemset(others, 0, much);
+    load<6><<<blocks, 256>>>(a, out, n);  // others took its place
+    cudaMemcpy(b, a, size, cudaMemcpyDeviceToDevice);
+    load<7><<<blocks, 256>>>(b, out, n);  // to
+    cudaDeviceSynchronize();
+}
+"""
+STATES = "copied", "again", "again", "copied", "filled", "stored", "cold", "to"
+"""What the loads are called in the record, by their number."""
+BY_ITSELF = 0.25
+"""Microseconds that an empty kernel takes longer in the record than launches back to back do."""
+
+
+def microseconds(found: dict[str, Any]) -> dict[str, float]:
+    return {kernel["kernel"]: kernel["time"]["microseconds"] for kernel in found["kernels"]}
+
+
+@pytest.mark.parametrize("size", [8, 16])
+def test_what_was_copied_from_the_host_comes_from_dram_once(tmp_path: Path, capfd: Said, size: int) -> None:
+    program, report = tmp_path / "program.cu", tmp_path / "report.json"
+    program.write_text(CUDA.replace("SIZE", str(size)))
+    out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)])
+    found = json.loads(report.read_text())
+    took = microseconds(found)
+    recorded = json.loads((DATA / "timing" / "h200_first.json").read_text())["states"]
+    states = {state: time for kernel, state, bytes_, time in recorded if kernel == "load" and bytes_ == size << 20}
+    for n, state in enumerate(STATES):
+        assert took[f"load<{n}>"] == pytest.approx(states[state] - BY_ITSELF, rel=0.1), n
+    for n in (0, 3, 6):
+        assert took[f"load<{n}>"] - took["load<1>"] > 0.8 * (states["copied"] - states["again"]), n
+    (said,) = {said for kernel in found["kernels"] for said in kernel["time"]["assumptions"]}
+    assert said == (
+        "the L2 cache has what the last launches and fills used, not what was copied from the host since, "
+        "and every SM does as this one"
+    )
+
+
+PRINTS = """
+#include <cstdio>
+__global__ void prints(int *a) { printf("%d\\n", a[0]); }
+__global__ void reads(int *a) { a[1] = a[0]; }
+int main() {
+    int *managed, *plain;
+    cudaMallocManaged(&managed, 8); cudaMalloc(&plain, 8);
+    managed[0] = 7;
+    prints<<<1, 1>>>(plain);
+    reads<<<1, 1>>>(managed);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_what_the_time_does_not_have_is_said(tmp_path: Path, capfd: Said) -> None:
+    program, report = tmp_path / "program.cu", tmp_path / "report.json"
+    program.write_text(PRINTS)
+    out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)])
+    said = {k["kernel"]: " ".join(k["time"]["assumptions"]) for k in json.loads(report.read_text())["kernels"]}
+    assert "printf takes no time" in said["prints"]
+    assert "managed" not in said["prints"]
+    assert "printf" not in said["reads"]
+    assert "managed and pinned memory is taken to lie on the GPU" in said["reads"]
+
+
+def test_the_record_has_what_is_said() -> None:
+    recorded = json.loads((DATA / "timing" / "h200_first.json").read_text())
+    calls = [
+        time / each
+        for blocks, threads, each, times in recorded["prints"]
+        if threads < 33 and blocks == 1
+        for time in times
+    ]
+    assert min(calls) > 19
+    assert max(calls) < 30
+    host = {(kernel, where, size): times for kernel, where, size, times in recorded["host"]}
+    assert min(min(host["load", "managed", size]) for size in (4096, 65536)) > 60
+    assert min(host["load", "managed", 1 << 20]) > 180
+    assert max(host["load", "managed", 1 << 20]) < 220
+    assert all(20 < time < 25 for kernel in ("load", "store") for time in host[kernel, "pinned", 1 << 20])
+
+
+def test_what_was_used_last() -> None:
+    recent = Recent()
+    recent.renew(3)
+    recent.use(1, 10)
+    recent.use(2, 5)
+    assert recent.since_each() == {1: 15, 2: 5, 3: float("inf")}
+    recent.use(1, 20)
+    recent.renew(2)
+    assert recent.since_each() == {1: 20, 2: float("inf"), 3: float("inf")}
+    recent.forget(2)
+    assert recent.since_each() == {1: 20, 3: float("inf")}
