@@ -1,7 +1,9 @@
 """The memory of a whole program, which stays from launch to launch, and where compiled code finds the buffers of a
 launch. A program may have ten thousand allocations: a launch must not go through all of them."""
 
+import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
@@ -15,32 +17,29 @@ Places = npt.NDArray[np.uint64]
 
 
 class Recent:
-    """Which buffers a cache may still have, by number: how many bytes of each were `used`, those of the last use last,
-    and which came from elsewhere since (`fresh`): it has nothing of these. Others are not looked at."""
+    """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many came from the
+    host since (`fresh`; without end of those that are new), the last ones last. Others are not looked at."""
 
     def __init__(self) -> None:
         self.used: dict[int, float] = {}
-        self.fresh: set[int] = set()
+        self.fresh: dict[int, float] = {}
 
     def use(self, number: int, size: float) -> None:
         self.forget(number)
         self.used[number] = size
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, size: float = math.inf) -> None:
         self.forget(number)
-        self.fresh.add(number)
+        self.fresh[number] = size
 
     def forget(self, number: int) -> None:
         self.used.pop(number, None)
-        self.fresh.discard(number)
+        self.fresh.pop(number, None)
 
-    def since_each(self) -> dict[int, float]:
-        """By number: how many bytes were used since a buffer was, and of it; without end where it is fresh."""
-        found, size = dict.fromkeys(self.fresh, float("inf")), 0.0
-        for number in reversed(self.used):
-            size += self.used[number]
-            found[number] = size
-        return found
+
+def since_each(sizes: dict[int, float]) -> dict[int, float]:
+    """By number, how many bytes there were since one and with it, of those whose last ones come last."""
+    return dict(zip(reversed(sizes), accumulate(reversed(sizes.values())), strict=True))
 
 
 class ProgramMemory(Sequence[Buffer]):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
-from banksim.machine.program_memory import ProgramMemory, places
+from banksim.machine.program_memory import ProgramMemory, places, since_each
 from banksim.timing.cold_lines import ARRAY, ARRAYS, COLD_ARRAY, NEVER, SHARES, TOGETHER
 from banksim.timing.global_memory import STORES
 from banksim.timing.l1_cache import ABSENT, LINE
@@ -26,9 +26,9 @@ MOST = 1 << 18
 """Lines that are looked at."""
 WITNESSES = 4
 """Blocks that tell of a launch at least."""
-SMALL_COPY = 1 << 22
-"""Bytes: arrays of no more than these are taken to be in the L2 when they have come from the host (assumed: loads of 1
-and 4 MB took 0.2 to 0.4 µs longer then, those of more as long as from DRAM: tests/data/timing/h200_first.json)."""
+LAST_COPIES = 1 << 22
+"""Bytes: so much of what came from the host last is taken to be in the L2 (assumed: loads of 1 and 4 MB took 0.2 to
+0.4 µs longer then, those of more as long as from DRAM: tests/data/timing/h200_first.json)."""
 ALL_THERE = 5
 """More sectors than a line has."""
 REGULAR = 4
@@ -81,12 +81,13 @@ class FirstAsked(NamedTuple):
 def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
     launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
-    sizes = places(launch.buffers)[:, 1]
-    shares = np.full(len(sizes), float(cold))
+    shares = np.full(len(launch.buffers), float(cold))
     if isinstance(launch.buffers, ProgramMemory):
-        for number, since in launch.buffers.recent.since_each().items():
-            if sizes[number] > SMALL_COPY or launch.buffers[number].of_host:
-                shares[number] = max(cold, beyond(dram, since))
+        recent = launch.buffers.recent
+        for number, since in since_each(recent.used).items():
+            shares[number] = max(cold, beyond(dram, since))
+        for number, since in since_each(recent.fresh).items():
+            shares[number] = max(cold, since > LAST_COPIES)
     return shares
 
 

@@ -274,7 +274,7 @@ class Process:
         if cached:
             self.buffers.recent.use(slot, size)
         else:
-            self.buffers.recent.renew(slot)
+            self.buffers.recent.renew(slot, size)
 
     def free(self, slot: bytes) -> bytes:
         return b"stays" if self.deferred.free(int.from_bytes(slot, "little")) else b""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from banksim.machine.program_memory import Recent
+from banksim.machine.program_memory import Recent, since_each
 from helpers.commands import out_of
 from helpers.places import DATA
 
@@ -115,14 +115,17 @@ def test_the_record_has_what_is_said() -> None:
     assert all(20 < time < 25 for kernel in ("load", "store") for time in host[kernel, "pinned", 1 << 20])
 
 
-def test_what_was_used_last() -> None:
+def test_what_was_used_and_copied_last() -> None:
     recent = Recent()
     recent.renew(3)
     recent.use(1, 10)
     recent.use(2, 5)
-    assert recent.since_each() == {1: 15, 2: 5, 3: float("inf")}
+    recent.renew(4, 7)
+    assert since_each(recent.used) == {1: 15, 2: 5}
+    assert since_each(recent.fresh) == {3: float("inf"), 4: 7}
     recent.use(1, 20)
-    recent.renew(2)
-    assert recent.since_each() == {1: 20, 2: float("inf"), 3: float("inf")}
+    recent.renew(2, 3)
+    assert since_each(recent.used) == {1: 20}
+    assert since_each(recent.fresh) == {3: float("inf"), 4: 10, 2: 3}
     recent.forget(2)
-    assert recent.since_each() == {1: 20, 3: float("inf")}
+    assert since_each(recent.fresh) == {3: float("inf"), 4: 7}
