@@ -66,8 +66,8 @@ def addresses(parts: Sequence[tuple[Compiled, Counts]]) -> list[int | None]:
 def arbitration(launch: Launch, known: Figures, outcome: Simulated) -> list[int]:
     """Conflicts by arbitration, by kind. Blocks that were not timed meet as much as those that were, as far as the
     lines of the L1 lie in the same half as shared memory by then. Each warp of a block that follows another one meets a
-    load in the cycle in which it begins, if there is one: as often as there is in the mean, since blocks do not keep in
-    step."""
+    load of the other resident blocks in the cycle in which it begins, if there is one: as often as there is in the
+    mean, since blocks do not keep in step."""
     active = min(launch.blocks, known.multiprocessors)
     each, timed, (stage,) = launch.blocks / active, len(outcome.blocks), outcome.stages
     if not timed:
@@ -75,7 +75,7 @@ def arbitration(launch: Launch, known: Figures, outcome: Simulated) -> list[int]
     placed, others = int(stage.lines[PLACED]), max(each - timed, 0)
     more = placed * others / timed
     lower = in_lower_half(stage, placed + more) - in_lower_half(stage, placed)
-    begin = launch.warps * max(each - outcome.held, 0)
+    begin = launch.warps * max(each - outcome.held, 0) * (outcome.held - 1) / outcome.held
     found = []
     for kind, met in enumerate(stage.met.tolist()):
         later = (met[COULD] * lower + met[COULD_ABOVE] * (more - lower)) / max(placed, 1)

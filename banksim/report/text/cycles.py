@@ -144,7 +144,9 @@ def launch(found: Estimate) -> str:
     )
 
 
-ESTIMATED = "estimate: on one H200 within a factor of 2 for half of the launches that had some, of 4 for three quarters"
+ESTIMATED = (
+    "estimate: within about a factor of 2 for half of the launches that had some on one H200, 4 for three quarters"
+)
 """How good the arbitration is (examples/guide/hardware.md)."""
 
 
