@@ -145,7 +145,7 @@ def launch(found: Estimate) -> str:
 
 
 ESTIMATED = (
-    "estimate: within about a factor of 2 for half of the launches that had some on one H200, 4 for three quarters"
+    "estimate: within about a factor of 2 for half of the launches that had some on one H200, of 4 for three quarters"
 )
 """How good the arbitration is (examples/guide/hardware.md)."""
 
