@@ -95,7 +95,7 @@ class Numbers(NamedTuple):
     service: int  # cycles of one of the two slots for a transaction
     result: int  # from the end of a load's transfer until its result may be used
     operands: int  # from entering the pool until a request's registers may be written,
-    reads: int  # … and from its issue, besides two for each of them, at the earliest
+    reads: int  # … and from its issue, besides two for each of them, if no other is in its sub-core's queue
     fence_entered: int  # a fence is done so long after the warp's last request entered the pool,
     fence: int  # … and at least so long after its issue
     branch: int  # from a taken branch to the next instruction

@@ -114,9 +114,9 @@ def request(
     if not row.returns:
         parts = 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
-    path.sub_cores[sm.warps[w].core].next = t + (row.apart if active else f.unexecuted)
-    if not active:
-        path.requests[number].holds = f.unexecuted
+    holds = row.apart if active else f.unexecuted
+    path.requests[number].holds = holds
+    path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else min(holds, f.apart))
     path.requests[number].far = far
     if context.asked and far != REMOTE:
         near = path.requests[number]
@@ -229,6 +229,8 @@ def issue(
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
+    if row.keeps:
+        path.sub_cores[warp.core].opens = max(path.sub_cores[warp.core].opens, t) + row.keeps
     if row.far == STORED and active:
         sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):

@@ -97,6 +97,7 @@ class IssueRow(Protocol):
     blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
     waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
+    keeps: I4  # cycles for which no request leaves its sub-core's queue
 
 
 CODE = np.dtype(fields(IssueRow))

@@ -46,7 +46,7 @@ REQUEST = np.dtype(
         ("parts", "i8"),  # transfers over the result bus; 0: nothing comes back
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
-        ("holds", "i8"),  # cycles for which it holds its sub-core's way to the pool
+        ("holds", "i8"),  # cycles for which it holds its sub-core's way to the pool: its registers are read meanwhile
         ("later", "i8"),  # cycles until the result beyond those of shared memory
         ("reads", "i8"),  # the cycle in which it has read its registers, if it enters the pool at once
         ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
@@ -273,6 +273,7 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     row = path.queues[best, core.head]
     request = path.requests[row]
     core.opens = t + request.holds
+    request.reads = max(request.reads, t + f.reads - f.to_pool + request.holds)
     core.head = (core.head + 1) % QUEUE
     core.count -= 1
     path.queue_places[best, core.left % QUEUE] = t + f.queue_return

@@ -94,6 +94,13 @@ def test_a_memory_instruction_holds_its_sub_core_for_each_register_that_it_reads
     assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.055)
 
 
+@pytest.mark.parametrize("name", ["sts", "stg", "lds_sts", "lds_lds_sts"])
+def test_a_warp_that_yields_keeps_the_requests_of_its_sub_core(name: str) -> None:
+    """Loops with a YIELD in each round, of eight warps of one sub-core: requests stay in its queue for eight cycles."""
+    taken = slope(f"rate_{name}", 0x11111111, measured=False)
+    assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.035)
+
+
 def test_short_branches_find_the_lines_that_came_ahead_of_them() -> None:
     """Sixteen links of two halves in a loop of 60 lines, each over lines that its sub-core lacks again."""
     arrays, kernels = chains()

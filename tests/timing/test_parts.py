@@ -7,7 +7,7 @@ from banksim.timing.issue_table import code_table
 from helpers.recordings import clocked, passes
 
 LATE = pytest.mark.xfail(
-    strict=True, reason="15 and 16 % too long: a warp issues two shared requests in its turn on an H200"
+    strict=True, reason="13 to 16 % too long: a warp issues two shared requests in its turn on an H200"
 )
 
 
