@@ -2,7 +2,7 @@
 
 `python tests/benchmarks/bench_launches.py` prints both for each kernel of cuda_kernels, then the line of the guide
 and how many pairs of launches of one kind are ranked right; then the same for the launches of
-tests/helpers/launch_cases.py and more_launch_cases.py; then for all of these with cold caches.
+tests/helpers/launch_cases.py, more_launch_cases.py and other_launch_cases.py; then for all of these with cold caches.
 """
 
 import json
@@ -24,6 +24,7 @@ from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
 from helpers.launch_cases import Case, cases, timed
 from helpers.more_launch_cases import more_cases
+from helpers.other_launch_cases import other_cases
 from helpers.places import DATA
 
 DIFFERS = 0.03
@@ -106,3 +107,4 @@ if __name__ == "__main__":
         compare(catalogue(cold))
         compare(others("launches", cases(), cold))
         compare(others("more_launches", more_cases(), cold))
+        compare(others("other_launches", other_cases(), cold))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import banksim
 from banksim.runs.outcome import Run
 
-IN_PLACE = "sort_step", "sort_shared", "paths", "breadth_first"
+IN_PLACE = "sort_step", "sort_shared", "paths", "breadth_first", "insert_keys", "merge_sort"
 """Kernels whose later launches, which were measured, find what the first has left."""
 Grid = int | tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Kernels of one block of 23 and of 18 kinds, written and recorded on one H200 before they were simulated."""
+"""Kernels of one block of 23, 18 and 18 kinds, written and recorded on one H200 before they were simulated."""
 
 import numpy as np
 import pytest
@@ -21,6 +21,12 @@ from helpers.recordings import clocked, passes
         ("tasks", 256, 0.018, 0.055),
         ("tasks", 512, 0.029, 0.067),
         ("tasks", 1024, 0.029, 0.12),
+        ("crafts", 32, 0.01, 0.065),
+        ("crafts", 64, 0.01, 0.065),
+        ("crafts", 128, 0.011, 0.065),
+        ("crafts", 256, 0.015, 0.075),
+        ("crafts", 512, 0.032, 0.07),
+        ("crafts", 1024, 0.037, 0.36),
     ],
 )
 def test_kinds_of_kernels(file: str, threads: int, half: float, most: float) -> None:
