@@ -90,7 +90,7 @@ def test_how_many_instructions_a_warp_issues_in_its_turn(label: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "within"),
-    [("nb_sts", [0.05, 0.03, 0.005, 0.055, 0.025, 0.03]), ("nb_sts2", [0.07, 0.02, 0.08, 0.065, 0.05, 0.02])],
+    [("nb_sts", [0.05, 0.03, 0.005, 0.055, 0.025, 0.03]), ("nb_sts2", [0.07, 0.02, 0.08, 0.065, 0.05, 0.025])],
 )
 def test_registers_of_stores_are_read_behind_the_queue(name: str, within: list[float]) -> None:
     """One and two stores before each reading: one warp issues some 14 two cycles apart before others wait four."""

@@ -24,9 +24,9 @@ from helpers.recordings import clocked, passes
         ("crafts", 32, 0.01, 0.065),
         ("crafts", 64, 0.01, 0.065),
         ("crafts", 128, 0.011, 0.065),
-        ("crafts", 256, 0.015, 0.075),
+        ("crafts", 256, 0.017, 0.075),
         ("crafts", 512, 0.032, 0.07),
-        ("crafts", 1024, 0.037, 0.36),
+        ("crafts", 1024, 0.039, 0.36),
     ],
 )
 def test_kinds_of_kernels(file: str, threads: int, half: float, most: float) -> None:
