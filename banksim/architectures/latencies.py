@@ -35,6 +35,7 @@ GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h
 COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
+RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -93,6 +94,7 @@ class Numbers(NamedTuple):
     queue_return: int  # from leaving the queue until its place is free
     pool_return: int  # from leaving the pool until its place is free
     service: int  # cycles of one of the two slots for a transaction
+    settle: int  # from when all before a barrier's end is through until the slots go on with what is behind it
     result: int  # from the end of a load's transfer until its result may be used
     operands: int  # from entering the pool until a request's registers may be written,
     reads: int  # … and from its issue, besides two for each of them, if no other is in its sub-core's queue
@@ -292,6 +294,7 @@ H200 = Figures(
         **measured(STREAMS, look_ahead=4, apart=2, to_pool=3, to_slot=3, queue_return=2, pool_return=13, service=2),
         **measured(STREAMS, result=14, operands=5, fence_entered=4, fence=8, branch=10, line=3, global_cost=6),
         **measured(OPERANDS, reads=7),
+        **measured(RESIDENT, settle=2),
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),

@@ -60,7 +60,7 @@ from banksim.timing.issue_table import (
     UNIFORM,
     VARIABLE,
 )
-from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, offer, serve, settle
+from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, fence, offer, serve, settle
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
@@ -254,6 +254,8 @@ def issue(
         waiting.wake[w] = warp.ready
     if row.kind == FENCE and row.more:
         warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
+    if row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
+        fence(path, begins + f.barrier)
     over = False
     if row.behind and active:
         over = act(sm, path, waiting, f, w, t, named)

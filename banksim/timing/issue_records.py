@@ -29,6 +29,7 @@ class ResidentWarp(Protocol):
     ready: I8  # the cycle at which its stall count is over
     line: I8  # the cycle at which the next cache line of code has been fetched
     turn: I8  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
+    age: I8  # how many blocks the multiprocessor was given before its own
     refused: I8  # whether it waits since the queue was full
     released: I8  # the cycle at which a barrier releases it, NEVER: not known yet; -1: none has
     barrier: I8  # the number of that barrier's instruction; -1: it waits at none

@@ -150,6 +150,7 @@ class One:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         self.taken = 0  # of shared memory: where the next block's begins; those that follow others go on behind them
+        self.given = 0
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, figures)
         shared = launch.shared_bytes > launch.kernel.shared_base
@@ -200,7 +201,8 @@ class One:
         for record in warps["record"].tolist():
             step_warp(context, record)  # this chooses the group of threads that runs
         warps["state"], warps["next"], warps["previous"] = issue_records.READY, 0, -1
-        warps["issued"], warps["ready"] = now - 1, now
+        warps["issued"], warps["ready"], warps["age"] = now - 1, now, self.given
+        self.given += 1
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
         self.waiting.wake[own] = self.waiting.soon[:] = 0
         self.sm.shared[place], self.taken = self.taken, (self.taken + shared_bytes(self.launch)) % self.sm.shared[-1]

@@ -35,6 +35,8 @@ SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
 SERVERS = 9
+ENDED = 64
+"""Barriers that may have ended when a request enters the pool, at most."""
 NEVER = 1 << 60
 LONG_AGO = -1000
 
@@ -55,6 +57,7 @@ REQUEST = np.dtype(
         ("meets", "i8"),  # how it meets data of global memory (data_stage.LOADS …),
         ("sectors", "i8"),  # … in which sectors of 32 of 128 bytes,
         ("upper", "i8"),  # … and whether it lies in the upper half of the memory
+        ("fenced", "i8"),  # whether a barrier has ended since the one before it entered the pool
         ("own", "i8"),  # of one to another block: what it holds of its multiprocessor's way,
         ("to", "i8"),  # … the rank that it asks,
         ("asked", "i8"),  # … what it holds of that one's way,
@@ -77,6 +80,10 @@ ONE = np.dtype(
         ("left", "i8"),  # how many have left it
         ("bus", "i8"),  # until when it is held
         ("free", "i8"),  # how many records are
+        ("through", "i8"),  # when all that the slots have begun with is through,
+        ("opens", "i8"),  # … and when they go on behind a barrier
+        ("ended", "i8"),  # how many barriers have ended,
+        ("passed", "i8"),  # … and how many of these before the latest request that entered the pool
     ]
 )
 
@@ -97,6 +104,7 @@ class Path(NamedTuple):
     servers: npt.NDArray[np.int64]  # until when what else the sub-cores share is held
     order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
     one: npt.NDArray[np.void]
+    barriers: npt.NDArray[np.int64]  # when they ended, a ring
     memory: GlobalMemory
     between: Between
 
@@ -136,6 +144,7 @@ def new_path(memory: GlobalMemory | None = None, between: Between | None = None)
         servers=np.zeros(SERVERS, np.int64),
         order=np.arange(SUB_CORES),
         one=one,
+        barriers=np.zeros(ENDED, np.int64),
         memory=memory or new_memory(REQUESTS),
         between=between or new_between(),
     )
@@ -211,12 +220,18 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         moved = True
     if path.slots[slot] >= 0:
         return moved
+    if one.pool and path.requests[path.pool[0]].fenced:
+        path.requests[path.pool[0]].fenced, one.opens = 0, one.through + f.settle
+    if one.opens > t:
+        return moved
     busy = -1
     if path.slots[1 - slot] >= 0 and path.ends[1 - slot] > t:
         busy = path.requests[int(path.slots[1 - slot])].warp
     for place in range(min(one.pool, f.look_ahead)):
         row = path.pool[place]
         request = path.requests[row]
+        if request.fenced:
+            break
         if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
             if leaves(request.far) and not has_room(path.memory, f, t):
                 continue
@@ -224,6 +239,7 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
                 continue
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
+            one.through = max(one.through, path.ends[slot] + max(request.fetches, 1))
             if request.fetches:
                 waiting.stored[request.warp] = path.ends[slot] + request.fetches
             path.pool_places[one.left % RETURNS] = t + f.pool_return
@@ -233,6 +249,13 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
                 path.pool[n] = path.pool[n + 1]
             return True
     return moved
+
+
+@inlined
+def fence(path: Path, t: Integer) -> None:
+    """Have what enters the pool from cycle t on, when a barrier ends, wait until all before it is through."""
+    path.barriers[path.one[0].ended % ENDED] = t
+    path.one[0].ended += 1
 
 
 @inlined
@@ -280,6 +303,10 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     core.left += 1
     waiting.soon[best] = 0
     request.moves = t + f.to_slot
+    request.fenced = 0
+    while one.passed < one.ended and path.barriers[one.passed % ENDED] <= t:
+        request.fenced = 1
+        one.passed += 1
     path.pool[one.pool] = row
     one.pool += 1
     warp = request.warp

@@ -163,8 +163,8 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
 @inlined
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
     """The warp of sub-core s that issues now, or -1; `waiting.soon` says when to choose again. It is the warp that
-    issued last, unless its instruction yields or its next one is a memory instruction; else the warp that has waited
-    longest, and the youngest of several."""
+    issued last, unless its instruction yields or its next one is a memory instruction; else one of the block that
+    was given first, of its warps that which has waited longest, and the youngest of several."""
     best: Integer = -1
     if waiting.soon[s] > t:
         return best
@@ -172,6 +172,7 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
         waiting.soon[s] = sm.held[s]
         return best
     best_key: Integer = NEVER
+    best_age: Integer = NEVER
     soon: Integer = NEVER
     ready, place = 0, has_place(path, f, s)
     last = path.sub_cores[s].last
@@ -188,8 +189,9 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
             key, issued = warp.turn, warp.previous >= 0  # else a new block has the place
             if n == after and issued and not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY:
                 key = -1
-            if key < best_key:
-                best, best_key = w, key
+            age = key & BEHIND | warp.age if key >= 0 else -1
+            if best < 0 or age < best_age or (age == best_age and key < best_key):
+                best, best_key, best_age = w, key, age
         else:
             soon = min(soon, waiting.wake[w] if waiting.wake[w] > t else place)
     waiting.soon[s] = t + 1 if ready > 1 else soon
