@@ -56,6 +56,7 @@ from banksim.timing.issue_table import (
     HEAVY,
     MEMORY,
     PLAIN,
+    REQUESTS,
     SLEEP,
     UNIFORM,
     VARIABLE,
@@ -212,6 +213,8 @@ def issue(
             sm.halves[warp.core] = pipe
         sm.busy[warp.core, row.pipe] += row.interval
         if row.blocks:
+            if row.others == REQUESTS:
+                path.sub_cores[warp.core].opens = max(path.sub_cores[warp.core].opens, t) + row.blocks
             for other in (ALU, FMA, UNIFORM):
                 if row.others >> other & 1:
                     sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
@@ -229,8 +232,6 @@ def issue(
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
-    if row.keeps:
-        path.sub_cores[warp.core].opens = max(path.sub_cores[warp.core].opens, t) + row.keeps
     if row.far == STORED and active:
         sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):

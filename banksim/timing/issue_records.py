@@ -94,11 +94,10 @@ class IssueRow(Protocol):
     even_slack: I4  # … for how many cycles the bank of even ones may be busy yet without a delay
     odd_slack: I4
     alone: I4  # whether the sub-core issues nothing in the cycle before
-    others: I4  # mask of the pipes that it holds besides its own,
+    others: I4  # mask of the pipes that it holds besides its own (or REQUESTS),
     blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
     waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
-    keeps: I4  # cycles for which no request leaves its sub-core's queue
 
 
 CODE = np.dtype(fields(IssueRow))

@@ -28,7 +28,7 @@ class Unit(NamedTuple):
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
     says. `blocks`: cycles for which it holds `others` as well, a mask of pipes. `way`: cycles until it comes to the
     server, from whose begin with it `latency` counts. `ahead`: how long before this begin the sub-core may use the pipe
-    again (-1: at any time). `each`, `keeps`: see IssueRow."""
+    again (-1: at any time). `each`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -41,7 +41,6 @@ class Unit(NamedTuple):
     each: int = 0
     way: int = 0
     ahead: int = -1
-    keeps: int = 0
 
 
 ALU, FMA, HEAVY, PAIR, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(9)
@@ -51,7 +50,9 @@ unit."""
 BOTH = 1 << FMA
 """`others` of what takes both halves of the multipliers,"""
 WIDE_HOLDS = 1 << ALU | 1 << FMA | 1 << UNIFORM
-"""… and of products of 64 bits."""
+"""… of products of 64 bits,"""
+REQUESTS = 1 << SYSTEM + 1
+"""… and of what keeps the requests of its sub-core in their queue."""
 HALF = 2
 """Cycles for which a float holds one of the halves."""
 PIPES = (
@@ -110,7 +111,7 @@ _TABLE = {
     "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
     "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),
     "MEMBAR.ALL.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=248),
-    "YIELD": Unit(SYSTEM, 1, server=CONVERGENCE, serves=2, more=46, keeps=8),
+    "YIELD": Unit(SYSTEM, 1, server=CONVERGENCE, serves=2, more=46, blocks=8, others=REQUESTS),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
     "WARPSYNC": Unit(-1, 11, 10, each=20),
     "WARPSYNC.EXCLUSIVE": Unit(-1, 9, each=31),
