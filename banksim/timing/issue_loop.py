@@ -255,7 +255,7 @@ def issue(
         waiting.wake[w] = warp.ready
     if row.kind == FENCE and row.more:
         warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
-    if row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
+    if row.fences and row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
         fence(path, begins + f.barrier)
     over = False
     if row.behind and active:

@@ -98,6 +98,7 @@ class IssueRow(Protocol):
     blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
     waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
+    fences: I4  # … and whether later requests wait until those before its end are through
 
 
 CODE = np.dtype(fields(IssueRow))

@@ -181,7 +181,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["values"] = next((part.number for part in index if not part.is_zero), -1)
                 row["latency"] -= 0 if index else DIRECT
                 row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
-            row["waits"] = "ARV" not in i.modifiers
+            row["waits"], row["fences"] = "ARV" not in i.modifiers, "SYNC" in i.modifiers  # others were not measured
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
                 row["way"] = max(row["way"], BY_REGISTER)
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
