@@ -52,6 +52,6 @@ def test_launches_with_cold_caches() -> None:
     """The smaller of each two."""
     took, event = recorded("cold", "other_launches.cu"), H200.event.value / 1000
     errors = [error(case, took[case.name] - event, cold=True) for case in list(other_cases())[::2]]
-    assert np.median(errors) <= 0.07
+    assert np.median(errors) <= 0.075
     assert np.quantile(errors, 0.9) <= 0.18
     assert max(errors) <= 0.41
