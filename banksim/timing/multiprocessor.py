@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from banksim.timing import data_stage, issue_loop, issue_records, shared_memory_
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.control_fields import SCOREBOARDS
-from banksim.timing.global_memory import busy, new_memory, sent_by
+from banksim.timing.global_memory import GlobalMemory, busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.published_pipes import at_published_rates
@@ -134,18 +134,17 @@ def between_first(numbers: Numbers, warps: int) -> int:
 
 class One:
     """One multiprocessor, for the blocks of one rank of their clusters (0 where there are none), with a place for each
-    of its workers. `others`: another of those for the same clusters."""
+    of its workers. `others`: another of those for the same clusters. `memory`: `new_memory`
+    but for the path's rows, the L1's bytes and whether blocks have shared memory."""
 
     def __init__(
         self,
         figures: Figures,
         numbers: Numbers,
-        active: int,
         workers: Sequence[Worker],
         rank: int,
         others: One | None,
-        noted: int,
-        cold: npt.NDArray[np.void] | None,
+        memory: Callable[..., GlobalMemory],
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
@@ -154,8 +153,8 @@ class One:
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, figures)
         shared = launch.shared_bytes > launch.kernel.shared_base
-        memory = new_memory(shared_memory_path.REQUESTS, l1, figures, active, noted, shared, cold)
-        self.path: shared_memory_path.Path = shared_memory_path.new_path(memory, between)
+        behind_path = memory(shared_memory_path.REQUESTS, l1, shared=shared)
+        self.path: shared_memory_path.Path = shared_memory_path.new_path(behind_path, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
@@ -263,12 +262,13 @@ class Simulation:
         self.stop_word = np.zeros(1, np.uint32)
         clusters = [ClusterMemory(launch, launch.cluster_blocks) for _ in range(resident)]
         self.each: list[One] = []
+        memory = partial(new_memory, known=figures, active=active, noted=noted, cold=cold)
         for rank in range(launch.cluster_blocks):
             workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
             for worker, cluster in zip(workers, clusters, strict=True):
                 worker.join(cluster, rank)
             others = self.each[0] if self.each else None
-            one = One(figures, self.numbers, active, workers, rank, others, noted, cold)
+            one = One(figures, self.numbers, workers, rank, others, memory)
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60

@@ -28,9 +28,9 @@ def test_what_is_published_is_assumed_of_each_figure(arch: str) -> None:
     gpu, found = published(arch), figures(arch)
     assert gpu is not None
     assert gpu.name in found.assumption
-    behind = found.behind_dram(Traffic(1e6, 1e6, 0.5, 0.5, 0.5, True))
+    behinds = [found.behind_dram(Traffic(1e6, 1e6, 0.5, 0.5, 0.5, True), cold) for cold in (False, True)]
     stated = [*found.figures.values(), *found.held.values(), found.launch, found.spread, found.event, found.graph]
-    stated += [*behind.figures.values(), *behind.held.values()]
+    stated += [one for behind in behinds for one in (*behind.figures.values(), *behind.held.values())]
     assert {one.status for one in [*stated, found.in_graph]} == {"assumed"}
     assert all(one.source for one in stated)
     assert found.numbers(active=gpu.multiprocessors).service == H200.numbers().service
