@@ -1,7 +1,6 @@
 """The memory of a whole program, which stays from launch to launch, and where compiled code finds the buffers of a
 launch. A program may have ten thousand allocations: a launch must not go through all of them."""
 
-import math
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import overload
@@ -17,24 +16,30 @@ Places = npt.NDArray[np.uint64]
 
 
 class Recent:
-    """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many came from the
-    host since (`fresh`; without end of those that are new), the last ones last. Others are not looked at."""
+    """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many `copied` from
+    the host since, the last ones last; and those that are `new`. Others are not looked at."""
 
     def __init__(self) -> None:
         self.used: dict[int, float] = {}
-        self.fresh: dict[int, float] = {}
+        self.copied: dict[int, float] = {}
+        self.new: set[int] = set()
 
     def use(self, number: int, size: float) -> None:
         self.forget(number)
         self.used[number] = size
 
-    def renew(self, number: int, size: float = math.inf) -> None:
+    def copy(self, number: int, size: float) -> None:
         self.forget(number)
-        self.fresh[number] = size
+        self.copied[number] = size
+
+    def begin(self, number: int) -> None:
+        self.forget(number)
+        self.new.add(number)
 
     def forget(self, number: int) -> None:
         self.used.pop(number, None)
-        self.fresh.pop(number, None)
+        self.copied.pop(number, None)
+        self.new.discard(number)
 
 
 def since_each(sizes: dict[int, float]) -> dict[int, float]:

@@ -29,6 +29,8 @@ WITNESSES = 4
 LAST_COPIES = 1 << 22
 """Bytes: so much of what came from the host last is taken to be in the L2 (assumed: loads of 1 and 4 MB took 0.2 to
 0.4 µs longer then, those of more as long as from DRAM: tests/data/timing/h200_first.json)."""
+SMALL = 1 << 16
+"""Bytes of an array whose lines are so few that it is not asked whether the L2 has them."""
 ALL_THERE = 5
 """More sectors than a line has."""
 REGULAR = 4
@@ -86,8 +88,11 @@ def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
         recent = launch.buffers.recent
         for number, since in since_each(recent.used).items():
             shares[number] = max(cold, beyond(dram, since))
-        for number, since in since_each(recent.fresh).items():
-            shares[number] = max(cold, since > LAST_COPIES)
+        sizes = places(launch.buffers)[:, 1]
+        late = {number for number, since in since_each(recent.copied).items() if since > LAST_COPIES}
+        for number in late | recent.new:
+            if sizes[number] > SMALL or launch.buffers[number].of_host:
+                shares[number] = 1
     return shares
 
 

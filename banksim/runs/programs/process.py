@@ -240,7 +240,7 @@ class Process:
         buffer.place = self.mapped.pages.start + offset, size  # of an empty array NumPy does not tell the address
         self.buffers.hold(slot, buffer)
         if size:
-            self.buffers.recent.renew(slot)
+            self.buffers.recent.begin(slot)
         self.repeats.contents.replaced(slot)
         (self.repeats.shared.add if of_host else self.repeats.shared.discard)(slot)
 
@@ -274,7 +274,7 @@ class Process:
         if cached:
             self.buffers.recent.use(slot, size)
         else:
-            self.buffers.recent.renew(slot, size)
+            self.buffers.recent.copy(slot, size)
 
     def free(self, slot: bytes) -> bytes:
         return b"stays" if self.deferred.free(int.from_bytes(slot, "little")) else b""

@@ -117,15 +117,19 @@ def test_the_record_has_what_is_said() -> None:
 
 def test_what_was_used_and_copied_last() -> None:
     recent = Recent()
-    recent.renew(3)
+    recent.copy(3, 9)
     recent.use(1, 10)
     recent.use(2, 5)
-    recent.renew(4, 7)
+    recent.copy(4, 7)
+    recent.begin(5)
     assert since_each(recent.used) == {1: 15, 2: 5}
-    assert since_each(recent.fresh) == {3: float("inf"), 4: 7}
+    assert since_each(recent.copied) == {3: 16, 4: 7}
+    assert recent.new == {5}
     recent.use(1, 20)
-    recent.renew(2, 3)
-    assert since_each(recent.used) == {1: 20}
-    assert since_each(recent.fresh) == {3: float("inf"), 4: 10, 2: 3}
+    recent.copy(2, 3)
+    recent.use(5, 1)
+    assert since_each(recent.used) == {1: 21, 5: 1}
+    assert since_each(recent.copied) == {3: 19, 4: 10, 2: 3}
     recent.forget(2)
-    assert since_each(recent.fresh) == {3: float("inf"), 4: 7}
+    assert since_each(recent.copied) == {3: 16, 4: 7}
+    assert not recent.new
