@@ -14,7 +14,7 @@ B an allocation                     H size of malloc's heap      P size of a sta
 T time was asked for                F a function that is not provided               W a line for the user
 G a launch; its end is asked for later                               l how many launches by kernels may wait
 N names of a kernel's arguments     S why NVIDIA's own runtime cannot go on     D memory that the program changes
-Q a graph begins or ends
+Q a graph begins or ends            c what a copy or a fill leaves in the L2 cache, or not
 """
 
 import json
@@ -57,13 +57,6 @@ TAIL_LAUNCH = 3
 """The stream cudaStreamTailLaunch: its launches by a kernel come after all others."""
 KINDS = ("allocation", "pinned allocation", "managed allocation", "variables of module")
 SEEN_BY_THE_HOST = KINDS[1:3]
-REFUSED = {
-    b"cublas": "CUBLAS_STATUS_NOT_SUPPORTED", b"cufft": "CUFFT_NOT_SUPPORTED", b"curand": "CURAND_STATUS_TYPE_ERROR",
-    b"cusolver": "CUSOLVER_STATUS_NOT_SUPPORTED", b"cusparse": "CUSPARSE_STATUS_NOT_SUPPORTED",
-    b"cuda": "cudaErrorNotSupported", b"cu": "CUDA_ERROR_NOT_SUPPORTED",
-}  # fmt: skip
-"""What functions that are not provided return, by how their names begin. What has no name may be asked for by functions
-of the runtime or of the driver: cudaErrorNotSupported, which is the same number."""
 CMAKES_TRIAL = b"/CMakeDetermineCompilerABI_CUDA.bin "
 MOST_PREPARED = 256
 """Launches of a process that are kept prepared, by their messages without the parameters."""
@@ -210,7 +203,7 @@ class Process:
         return done.answer
 
     def missing(self, name: bytes) -> None:
-        status = next((one for library, one in REFUSED.items() if name.startswith(library)), "cudaErrorNotSupported")
+        status = statuses.of_missing(name.decode())
         self.program.failed(UnsupportedError(f"{name.decode()}: not provided: it returned {status}"))
 
     def words(self, line: bytes) -> None:

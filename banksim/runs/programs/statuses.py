@@ -1,4 +1,4 @@
-"""The CUresult that CUDA would return for an error."""
+"""What CUDA would return for an error, or for a function that is not provided."""
 
 from banksim.errors import Fault
 
@@ -6,6 +6,18 @@ SUCCESS, NO_BINARY, NOT_FOUND, NOT_READY = 0, 209, 500, 600
 ILLEGAL_ADDRESS, TIMEOUT, ASSERT, ILLEGAL_INSTRUCTION = 700, 702, 710, 715
 MISALIGNED, INVALID_ADDRESS_SPACE, LAUNCH_FAILED, NOT_SUPPORTED, UNKNOWN = 716, 717, 719, 801, 999
 """Values of CUresult in cuda.h."""
+REFUSED = {
+    "cublas": "CUBLAS_STATUS_NOT_SUPPORTED", "cufft": "CUFFT_NOT_SUPPORTED", "curand": "CURAND_STATUS_TYPE_ERROR",
+    "cusolver": "CUSOLVER_STATUS_NOT_SUPPORTED", "cusparse": "CUSPARSE_STATUS_NOT_SUPPORTED",
+    "cuda": "cudaErrorNotSupported", "cu": "CUDA_ERROR_NOT_SUPPORTED",
+}  # fmt: skip
+"""What functions that are not provided return, by how their names begin."""
+
+
+def of_missing(name: str) -> str:
+    """What a function that is not provided returns. What has no name may be asked for by functions of the runtime or of
+    the driver: cudaErrorNotSupported, which is the same number."""
+    return next((one for library, one in REFUSED.items() if name.startswith(library)), "cudaErrorNotSupported")
 
 
 def status_of(fault: Fault) -> int:
