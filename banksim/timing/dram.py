@@ -114,10 +114,10 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
     sizes, layout = places(launch.buffers)[:, 1], layout_of(launch.kernel)
     begins, array = np.unique(line >> 32 - LINE, return_inverse=True)
     near = np.isin(line - 1, line) | np.isin(line + 1, line)
-    halves = ((words & 0xFFFF) != 0).astype(int) + (words >> 16 != 0)
-    each = words[:, None] >> np.arange(0, 32, 8) & 255
-    used = each != 0
-    parts = (used & (each != 255)).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    halves, used = halves_of(words), sectors_of(words)
+    halves = (halves & 1) + (halves >> 1)
+    whole = np.count_nonzero((words[:, None] >> np.arange(0, 32, 8) & 255) == 255, axis=1)
+    parts = (used - whole) / np.maximum(used, 1)
     for n, begin in enumerate(begins.tolist()):
         number, of = layout.place_of(begin << 32)[0], array == n
         if number >= len(sizes):  # local memory
@@ -127,7 +127,7 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
         scattered = neighbours < 0.5 and not regular(line[of])
         lines = size * -math.expm1(-count / size) if scattered else min(count, size)
         more = 1 if scattered else count / lines
-        touched = min(float(used[of].sum(axis=1).mean()) * more, 4), min(float(halves[of].mean()) * more, 2)
+        touched = min(float(used[of].mean()) * more, 4), min(float(halves[of].mean()) * more, 2)
         neighbours = neighbours if scattered else max(neighbours, 2 * lines / size - 1)
         yield Part(number, begin, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
 

@@ -140,7 +140,7 @@ def run_timed(
         has = traffic(known.dram, all_of_it, lacks)
         missing = lacks >= HALF
         if not timing.cold:
-            missing[[number not in all_of_it.bytes for number in range(len(missing))]] = False
+            missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
         known = known.behind_dram(has, bool(missing.any()))
         if missing.any():
             active = min(launch.blocks, known.multiprocessors)
