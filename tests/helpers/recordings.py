@@ -48,6 +48,13 @@ def clocked(file: str) -> tuple[dict[str, np.ndarray], Mapping[str, Kernel]]:
     return found, decode(found["cubin"].tobytes())
 
 
+def written_over(cubin: np.ndarray, begin: int, body: np.ndarray) -> bytes:
+    """Machine code of which a part was written over, as it ran."""
+    code, there = bytearray(cubin.tobytes()), body.tobytes()
+    code[begin : begin + len(there)] = there
+    return bytes(code)
+
+
 @functools.cache
 def numbers() -> np.ndarray:
     """Those with which the kernels ran that read the clock around passes."""

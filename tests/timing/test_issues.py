@@ -7,7 +7,7 @@ import pytest
 
 import banksim
 from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, clocks_of, numbers
+from helpers.recordings import clocked, clocks_of, numbers, written_over
 
 SUB_CORE = 0x11111111
 AT_ONCE = 4
@@ -26,9 +26,8 @@ def code(label: str) -> bytes:
     """The kernel that ran. Control fields and predicates of variants were written into one kernel's code."""
     arrays, _ = clocked("timing/h200_issues")
     row = arrays["labels"].tolist().index(label)
-    cubin, begin, length = bytearray(arrays["cubin"].tobytes()), int(arrays["begins"][row]), int(arrays["lengths"][row])
-    cubin[begin : begin + length] = arrays["bodies"][row, :length].tobytes()
-    return bytes(cubin)
+    body = arrays["bodies"][row, : int(arrays["lengths"][row])]
+    return written_over(arrays["cubin"], int(arrays["begins"][row]), body)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,7 @@
 took for them."""
 
 import json
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from banksim.system.jit import outer
 from banksim.timing.global_memory import GlobalMemory, new_memory, passes
 from banksim.timing.same_lines import slice_of
 from banksim.timing.whole_grid import estimate
-from helpers.launch_cases import cases, timed
+from helpers.launch_cases import Case, cases, timed
 from helpers.more_launch_cases import more_cases
 from helpers.places import DATA, loaded
 
@@ -146,6 +147,16 @@ def test_caches_that_have_nothing(size: int) -> None:
     assert cold - warm == pytest.approx(before["clean"] - before["warm"], abs=0.3)
 
 
+def held(file: str, every: Iterable[Case], kernels: Any, name: str, within: float) -> None:
+    """A launch takes what was recorded of it."""
+    case = next(case for case in every if case.name == name)
+    run = timed(case, kernels[case.kernel])
+    assert run.cycles is not None
+    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
+        recorded(file)["microseconds"][name], rel=within
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "within"),
     [
@@ -156,12 +167,7 @@ def test_caches_that_have_nothing(size: int) -> None:
     ],
 )  # fmt: skip
 def test_kernels_as_people_write_them(name: str, within: float) -> None:
-    case = next(case for case in cases() if case.name == name)
-    run = timed(case, launches()[case.kernel])
-    assert run.cycles is not None
-    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
-        recorded("launches")["microseconds"][name], rel=within
-    )
+    held("launches", cases(), launches(), name, within)
 
 
 @pytest.mark.parametrize(
@@ -173,12 +179,7 @@ def test_kernels_as_people_write_them(name: str, within: float) -> None:
     ],
 )  # fmt: skip
 def test_more_kernels_as_people_write_them(name: str, within: float) -> None:
-    case = next(case for case in more_cases() if case.name == name)
-    run = timed(case, more_launches()[case.kernel])
-    assert run.cycles is not None
-    assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
-        recorded("more_launches")["microseconds"][name], rel=within
-    )
+    held("more_launches", more_cases(), more_launches(), name, within)
 
 
 def noted(words: list[int]) -> GlobalMemory:

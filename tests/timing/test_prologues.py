@@ -8,7 +8,7 @@ import pytest
 
 import banksim
 from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked
+from helpers.recordings import clocked, written_over
 
 WARPS = 1, 4, 8, 16, 32
 TAKEN = {
@@ -34,10 +34,8 @@ def arrays() -> dict[str, np.ndarray]:
 
 def code(name: str) -> bytes:
     """The kernel that ran. Half of its loop was written over."""
-    cubin, begin = bytearray(arrays()["cubin"].tobytes()), int(arrays()["begin"])
-    body = arrays()["bodies"][arrays()["names"].tolist().index(name)].tobytes()
-    cubin[begin : begin + len(body)] = body
-    return bytes(cubin)
+    found = arrays()
+    return written_over(found["cubin"], int(found["begin"]), found["bodies"][found["names"].tolist().index(name)])
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 import banksim
 from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked
+from helpers.recordings import clocked, written_over
 
 TAKEN = [
     ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
@@ -21,10 +21,7 @@ TAKEN = [
 def code(name: str) -> bytes:
     """The kernel that ran. The loop's body was written into one kernel's code."""
     arrays, _ = clocked("timing/h200_uniform")
-    cubin, begin = bytearray(arrays["cubin"].tobytes()), int(arrays["begin"])
-    body = arrays["bodies"][arrays["names"].tolist().index(name)].tobytes()
-    cubin[begin : begin + len(body)] = body
-    return bytes(cubin)
+    return written_over(arrays["cubin"], int(arrays["begin"]), arrays["bodies"][arrays["names"].tolist().index(name)])
 
 
 @pytest.fixture(scope="module", autouse=True)
