@@ -202,6 +202,10 @@ class Context(Protocol):
     live: I8  # threads of the block that have not exited
     resumed: I8  # how often a group went on: a pass over the block in which none did is a deadlock
     blocks_done: I8
+    work: U8  # (blocks, warps) i8: what each warp executed (llvm/warp_work.py); 0: nobody wants to know
+    lengths: U8  # the instructions of each part of the code that is counted,
+    length_count: I8  # … how many parts there are,
+    noted: I8  # and what of the worker's own is in `work`
     now: I8  # the time that %clock reads, in cycles
     nanoseconds: I8  # the time that %globaltimer reads
     asked: U8  # the memo of the request that was made last,

@@ -25,6 +25,7 @@ between_blocks.py       … and the ways to the shared memory of other blocks of
 multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop
 timed_launch.py         a launch: the first resident blocks are timed, all others only counted
 blocks_elsewhere.py     … and how, where they wait for others or take work that others take too
+uneven_blocks.py        … and when the last ends of all blocks, where these take unequally long
 spent_cycles.py         the result: cycles by instruction, source line, block and warp, and the bottleneck
 whole_grid.py           an estimate for all blocks on all multiprocessors
 block_cycles.py         the time of a trace's requests, where the code between them is not known,

@@ -24,6 +24,7 @@ def account(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Int
     warp = sm.warps[w]
     here = sm.spent[warp.next]
     here.issue += 1
+    warp.executed += 1
     at = warp.issued + 1
     before = sm.spent[max(warp.previous, 0)]
     if warp.barrier >= 0 and t >= warp.released:
@@ -69,6 +70,7 @@ def account(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, t: Int
             assume(sm, waited)
         else:
             owner.other += waited
+    warp.crowded += t - at
     if warp.refused:
         here.shared += t - at
         warp.refused = 0

@@ -38,6 +38,8 @@ class ResidentWarp(Protocol):
     ended: I8
     parked: U4  # mask of the part that its last divergent branch parked, as long as that waits,
     buried: U4  # … and of those that others had parked before
+    executed: I8  # instructions,
+    crowded: I8  # … and cycles in which the next one waited for other warps alone
     awaits: I8  # the number of the group that it waits for; -1: none
     awaited: I8  # … and its kind: asynchronous.COPIES …
 

@@ -203,6 +203,7 @@ class One:
         warps["issued"], warps["ready"], warps["age"] = now - 1, now, self.given
         self.given += 1
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
+        warps["executed"] = warps["crowded"] = 0
         self.waiting.wake[own] = self.waiting.soon[:] = 0
         self.sm.shared[place], self.taken = self.taken, (self.taken + shared_bytes(self.launch)) % self.sm.shared[-1]
 
@@ -219,7 +220,8 @@ class One:
         rows = self.sm.warps[self.sm.warps["place"] == self.first + place]
         number = int(self.workers[place].context[0]["block"])
         self.workers[place].context[0]["blocks_done"] += 1
-        return TimedBlock(number, self.begins[place], int(rows["ended"].max()), tuple(map(int, rows["ended"])))
+        ended, executed, crowded = (tuple(map(int, rows[name])) for name in ("ended", "executed", "crowded"))
+        return TimedBlock(number, self.begins[place], max(ended), ended, executed, crowded)
 
     def stopped(self, code: int) -> Stop:
         if code == codes.LIMIT:

@@ -56,12 +56,15 @@ class TimedInstruction:
 
 @dataclass(frozen=True)
 class TimedBlock:
-    """A block: the cycles at which it began and ended, and of each warp the cycle at which it ended."""
+    """A block: the cycles at which it began and ended, and of each warp the cycle at which it ended, the instructions
+    that it executed, and the cycles in which it waited for nothing but other warps."""
 
     number: int
     start: int
     end: int
     warps: tuple[int, ...]
+    executed: tuple[int, ...]
+    crowded: tuple[int, ...]
 
     @property
     def cycles(self) -> int:
@@ -115,6 +118,8 @@ class Cycles:
                      counted; `untold`: why of these nothing is known of arbitration, if so
     elsewhere        what is assumed of blocks of other multiprocessors, for which these would wait, or which take of
                      the same work; empty: nothing
+    unequal          cycles of the launch, where its blocks take unequally long; None: they take the same, or nobody
+                     counted the others
     work             warp instructions of a block of the launch by those of one that was timed, in the mean (1 where
                      nobody counted the others)
     """
@@ -139,6 +144,7 @@ class Cycles:
     elsewhere: str = ""
     bank_conflicts: Mapping[str, BankConflicts] = field(default_factory=dict)
     untold: str = ""
+    unequal: int | None = None
     work: float = 1.0
 
     @property

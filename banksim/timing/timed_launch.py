@@ -36,8 +36,9 @@ from banksim.timing.dram import (
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
-from banksim.timing.multiprocessor import Simulated, Simulation, table_of
+from banksim.timing.multiprocessor import Simulated, Simulation, between_first, table_of
 from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
+from banksim.timing.uneven_blocks import MOST_WAITING, pace_of, room_for_work, unequal, unequally_long, work_of
 from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
@@ -115,11 +116,14 @@ def run_timed(
 
         return in_threads([lambda: simulation.run(clusters)], simulation.stop_word, tick)[0]
 
-    def count(on: Launch, without: Collection[int] = ()) -> tuple[Compiled, Counts]:
+    def count(
+        on: Launch, without: Collection[int] = (), executed: npt.NDArray[np.int64] | None = None
+    ) -> tuple[Compiled, Counts]:
         compiled = compile_for(on)
         found = execute(
-            on, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress, without=without
-        )
+            on, compiled, rules, workers=workers, max_instructions=max_instructions, progress=progress, without=without,
+            executed=executed,
+        )  # fmt: skip
         raise_unless_interrupted(on, found.stop)
         return compiled, found
 
@@ -165,10 +169,25 @@ def run_timed(
         return Timed(with_conflicts(timed, launch, outcome, parts), parts, None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
-        parts.append(count(launch, without=[block for cluster in chosen for block in cluster]))
+        each = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
+        parts.append(count(launch, [block for cluster in chosen for block in cluster], each))
+        if each is not None:
+            timed = replace(timed, unequal=of_unequal(launch, timed, together, each))
     if timing.more or alone:
         timed = with_conflicts(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
+
+
+def of_unequal(launch: Launch, timed: Cycles, held: int, noted: npt.NDArray[np.int64]) -> int | None:
+    """Cycles of a launch whose blocks take unequally long; None where they do not."""
+    work = work_of(launch, timed.blocks, noted)
+    if not unequal(work):
+        return None
+    known = timed.figures
+    numbers = known.numbers(timed.global_latency, known.multiprocessors)
+    apart = between_first(numbers, launch.warps)
+    pace = pace_of(timed.blocks, timed.resources, numbers, apart)
+    return unequally_long(timed.blocks, work, timed.total, held, known.multiprocessors, pace)
 
 
 def later_by(warm: Simulated, cold: Simulated, count: int) -> float:

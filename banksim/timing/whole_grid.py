@@ -76,8 +76,9 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
 
     Blocks that were not timed follow at the distance of the last timed ones, at most the mean distance of all; where
     too few were timed, they take their share of a round (assumed). They take at least what they need of the L2. If they
-    execute more or fewer instructions than the timed ones, all takes longer or shorter in proportion (assumed), but no
-    less than the longest block of the first round. If the busiest resource or DRAM takes longer, that is the time."""
+    execute more or fewer instructions than the timed ones, but all alike, all takes longer or shorter in proportion
+    (assumed), but no less than the longest block of the first round; where they are not alike, `uneven_blocks` tells.
+    If the busiest resource or DRAM takes longer, that is the time."""
     size = launch.cluster_blocks
     clusters, groups, timed = launch.blocks // size, cycles.figures.at_once(size), len(cycles.blocks) // size
     count = -(-clusters // groups)
@@ -86,7 +87,8 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     beyond = cycles.resources["L2 cache"] / timed
     executed = cycles.total + max(count - timed, 0) * max(each, beyond)
     first_round = max((block.end for block in cycles.blocks[: held * size]), default=0)
-    taken = max(first_round, longer(cycles) * executed) + cycles.left + cycles.slowest
+    taken = max(first_round, longer(cycles) * executed) if cycles.unequal is None else cycles.unequal
+    taken += cycles.left + cycles.slowest
     busiest = max(cycles.resources.values()) / timed
     return round(max(taken, cycles.work * busiest * count, of_dram(cycles)))
 

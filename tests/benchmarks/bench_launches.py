@@ -22,6 +22,7 @@ from banksim.timing.whole_grid import estimate
 from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import entries
 from cuda_kernels.predict import own_copy, parameters
+from helpers.daily_launch_cases import daily_cases
 from helpers.launch_cases import Case, cases, timed
 from helpers.more_launch_cases import more_cases
 from helpers.other_launch_cases import other_cases
@@ -108,3 +109,4 @@ if __name__ == "__main__":
         compare(others("launches", cases(), cold))
         compare(others("more_launches", more_cases(), cold))
         compare(others("other_launches", other_cases(), cold))
+        compare(others("daily_launches", daily_cases(), cold))

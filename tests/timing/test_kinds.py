@@ -1,4 +1,4 @@
-"""Kernels of one block of 23, 18 and 18 kinds, written and recorded on one H200 before they were simulated."""
+"""Kernels of one block of 23, 18, 18 and 18 kinds, written and recorded on one H200 before they were simulated."""
 
 import numpy as np
 import pytest
@@ -27,6 +27,12 @@ from helpers.recordings import clocked, passes
         ("crafts", 256, 0.017, 0.075),
         ("crafts", 512, 0.032, 0.07),
         ("crafts", 1024, 0.039, 0.36),
+        ("habits", 32, 0.01, 0.035),
+        ("habits", 64, 0.01, 0.045),
+        ("habits", 128, 0.012, 0.045),
+        ("habits", 256, 0.015, 0.07),
+        ("habits", 512, 0.03, 0.095),
+        ("habits", 1024, 0.035, 0.09),
     ],
 )
 def test_kinds_of_kernels(file: str, threads: int, half: float, most: float) -> None:

@@ -32,6 +32,7 @@ host_threads.py      the threads of the host that it runs on
 joining.py            whether workers may join a launch
 chunks.py             the blocks that a worker runs at once
 counts.py             what they counted
+warp_work.py          … and what each warp executes, for whoever wants to know
 request_counts.py     a request, judged as soon as it is made
 bulk_copies.py        bulk copies
 driver_callbacks.py   calls back into Python

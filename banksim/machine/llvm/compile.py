@@ -24,6 +24,7 @@ from banksim.machine.llvm.engine import Register, register_at
 from banksim.machine.llvm.objects import QUICKLY, engine_version, objects
 from banksim.machine.llvm.translate import Translation, translate
 from banksim.machine.llvm.values import INT, POINTER, VOID, WORDS
+from banksim.machine.llvm.warp_work import add_note_work
 from banksim.machine.state import CLUSTER, CONTEXT, ERROR, WARP
 from banksim.system import cache
 from banksim.system.collector import paused
@@ -193,6 +194,10 @@ def add_pass(module: ir.Module) -> None:
     b.position_at_end(ran)
     done = b.icmp_unsigned("==", answer, INT[32](codes.DONE))
     b.store(b.add(b.load(alive), b.zext(b.not_(done), INT[64])), alive)
+    wanted = b.icmp_unsigned("!=", e.get(context, CONTEXT, "work"), INT[64](0))
+    went_on = b.icmp_signed("!=", answer, INT[32](codes.BLOCKED))
+    with b.if_then(b.and_(wanted, went_on), likely=False):
+        e.call("note_work", VOID, context, b.load(warp))
     used = b.sub(length, e.get(context, CONTEXT, "turn"))
     left = b.sub(e.get(context, CONTEXT, "budget"), used)
     e.set(context, CONTEXT, "budget", left)
@@ -284,6 +289,7 @@ def build(kernel: Kernel, traced: bool, stepwise: bool, watched: bool, clustered
 def finished(out: Translation, watched: bool = False, how: int = WELL) -> Built:
     """What a translated kernel is compiled to, with the loop over blocks."""
     add_begin(out, watched)
+    add_note_work(out.module)
     add_pass(out.module)
     add_block_loop(out.module)
     calls = [name for name, function in out.module.functions.items() if function.is_declaration]

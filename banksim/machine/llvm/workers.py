@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
 from banksim.errors import UnsupportedError
+from banksim.kernels.kernel import BYTES
 from banksim.machine import codes, state
 from banksim.machine.faults import Stop, told
 from banksim.machine.launch import Launch
@@ -63,13 +64,15 @@ def execute(
     without: Collection[int] = (),
     notes: Sequence[npt.NDArray[np.uint8]] = (),
     checks: Collection[str] = (),
+    executed: npt.NDArray[np.int64] | None = None,
     prepare: Callable[[Worker], None] = nothing,
 ) -> Counts:
     """Run the blocks of a launch, all or those given (in ascending order; of clusters whole ones, one after the other),
     but those of the numbers `without`.
     `progress(blocks done, thread instructions)` is called about ten times a second; `trace` gets every request, in
     chunks, in no fixed order of blocks. `notes`: of each buffer, a byte for each of its own, in which is noted how it
-    was used (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. With no
+    was used (`banksim.machine.separate_blocks`). `checks` are for code that was compiled `watched`. In `executed`
+    (blocks of the launch, warps) is noted how many instructions each warp executes. With no
     architecture nothing is judged, nor looked at for races. `prepare` makes ready what a worker's code needs besides.
 
     A KeyboardInterrupt ends the launch early; what finished is counted and `stop.code` is INTERRUPTED.
@@ -98,6 +101,7 @@ def execute(
             spare = most - 1 if launch.apart and may_join(launch.kernel, max_instructions, trace, checks) else 0
     budget = (max_instructions or 2**62) // (workers * size)
     stop_words = np.zeros(workers + spare, np.uint32)
+    lengths = np.array([(end - start) // BYTES for start, end in compiled.spans if executed is not None], np.int64)
 
     def member(n: int) -> Worker:
         try:
@@ -112,6 +116,8 @@ def execute(
                 worker.keep()
         if max_instructions is None:
             worker.context[0]["allowance"] = state.OBSERVED_ALLOWANCE if trace or checks else state.ALLOWANCE
+        worker.context[0]["work"] = executed.ctypes.data if executed is not None else 0
+        worker.context[0]["lengths"], worker.context[0]["length_count"] = lengths.ctypes.data, len(lengths)
         return worker
 
     team = [member(n // size) for n in range(workers * size)]

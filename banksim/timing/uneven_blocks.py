@@ -1,0 +1,224 @@
+"""Launches whose blocks take unequally long: when the last of them ends, if a multiprocessor is given the next block as
+soon as one of its own has ended.
+
+All blocks are executed, but few are timed. What these took gives the pace of a warp alone and of a sub-core that has
+many; with these, a rough schedule is made of the timed blocks and of all, by the instructions that each warp executes.
+The time of the launch is to that of the timed blocks as the one schedule is to the other. The kernels of
+tests/data/timing/uneven.cu were measured on one H200 for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from banksim.architectures.latencies import Numbers
+from banksim.machine.launch import Launch
+from banksim.system.compiled_types import Integer, Integers
+from banksim.system.jit import inlined, outer
+from banksim.timing.issue_table import BARRIER, PIPES
+from banksim.timing.multiprocessor import table_of
+from banksim.timing.shared_memory_path import SUB_CORES
+from banksim.timing.spent_cycles import TimedBlock
+
+UNEQUAL = 0.2
+"""The standard deviation of what blocks execute, as a share of the mean, up to which they are taken to be equal: those
+at an edge that have less to do are few."""
+MOST = 1 << 23
+"""Warps of a launch up to which they are told apart."""
+MOST_WAITING = 0.5
+"""The share of warps' time up to which they may wait for global memory: beyond that it is other multiprocessors that
+they wait for."""
+APART = 0.25
+"""By how much the timed warps must differ, as a share of their mean, to tell what they take besides their rounds."""
+NEVER = 1e18
+ENDED = 1e-3
+"""Instructions: less than this is nothing left."""
+
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Pace(NamedTuple):
+    """Cycles that a warp takes `before` its instructions and for `each` of them if it is alone, instructions that a
+    sub-core issues in a cycle at `most`; cycles between blocks that are given at first, and from a block's end to the
+    next one's begin."""
+
+    before: float
+    each: float
+    most: float
+    apart: float
+    replace: float
+
+
+def room_for_work(launch: Launch) -> npt.NDArray[np.int64] | None:
+    """Where `execute` notes what each warp executes. None where warps are not told apart."""
+    if launch.cluster_blocks > 1 or launch.blocks * launch.warps > MOST:
+        return None
+    return np.zeros((launch.blocks, launch.warps), np.int64)
+
+
+def work_of(launch: Launch, blocks: Sequence[TimedBlock], noted: npt.NDArray[np.int64]) -> Floats:
+    """Instructions of each warp (block, warp): of the timed blocks as they did, of others as it was noted. Where warps
+    wait for each other at barriers, all of a block count alike."""
+    found = noted.astype(np.float64)
+    for block in blocks:
+        found[block.number] = block.executed
+    if (table_of(launch.kernel)["kind"] == BARRIER).any():
+        found[:] = found.mean(1, keepdims=True)
+    return found
+
+
+def unequal(work: Floats) -> bool:
+    """Whether blocks differ, in all that they execute or in their longest warp."""
+    return any(np.std(each) > UNEQUAL * np.mean(each) for each in (work.sum(1), work.max(1)))
+
+
+def pace_of(blocks: Sequence[TimedBlock], resources: Mapping[str, int], numbers: Numbers, apart: int) -> Pace:
+    """The pace of the timed blocks, for which each resource was busy so many cycles."""
+    did = np.concatenate([block.executed for block in blocks]).astype(np.float64)
+    alone = np.concatenate([np.subtract(block.warps, block.start) - block.crowded for block in blocks])
+    each, before = alone.mean() / did.mean(), 0.0
+    if np.ptp(did) > APART * did.mean():
+        slope, level = np.polyfit(did, alone, 1)
+        if slope > 0 and level > 0:
+            each, before = slope, level
+    busiest = max(resources[name] for name in PIPES)
+    by_all = max(busy for name, busy in resources.items() if name not in PIPES and name != "issue")
+    most = min(resources["issue"] / max(busiest, 1), did.sum() / SUB_CORES / max(by_all, 1), 1)
+    return Pace(before, each, most, apart, numbers.replace)
+
+
+def unequally_long(
+    blocks: Sequence[TimedBlock], work: Floats, total: int, held: int, multiprocessors: int, pace: Pace
+) -> int:
+    """Cycles of a launch: when its last block ends. The timed ones took `total`."""
+    timed = work[[block.number for block in blocks]]
+    return round(total * last_end(work, held, multiprocessors, pace) / last_end(timed, held, 1, pace))
+
+
+def last_end(work: Floats, held: int, multiprocessors: int, pace: Pace) -> float:
+    """When the last block ends of those that execute `work` (block, warp)."""
+    places = multiprocessors, held
+    left, paces = np.zeros((2, *places, work.shape[1]))
+    now, soon = np.zeros((2, multiprocessors))
+    order = np.tile(np.arange(held), (multiprocessors, 1))
+    free = np.zeros(SUB_CORES)
+    return float(
+        schedule(
+            work,
+            left,
+            np.full(places, NEVER),
+            np.zeros(places, np.bool_),
+            order,
+            now,
+            soon,
+            paces,
+            free,
+            np.array(pace),
+        )
+    )
+
+
+@inlined
+def put(work: Floats, block: Integer, left: Floats) -> None:
+    for w in range(work.shape[1]):
+        left[w] = work[block, w]
+
+
+@inlined
+def advance(left: Floats, begins: Integer, paces: Floats, before: float, t: float) -> bool:
+    """Let the warps of a block go on until `t`. Returns whether any has something left."""
+    alive = False
+    for w in range(len(left)):
+        if left[w] > 0 and begins <= before:
+            left[w] -= (t - before) * paces[w]
+            if left[w] < ENDED:
+                left[w] = 0.0
+        alive = alive or left[w] > 0
+    return alive
+
+
+@inlined
+def next_change(
+    left: Floats, begins: Floats, order: Integers, paces: Floats, free: Floats, t: float, each: float, most: float
+) -> float:
+    """When a block of a multiprocessor begins or a warp ends next, behind `t`. Sets how fast warps go on until then:
+    `order` has the places of blocks, of which those that were given first go ahead. `left`: instructions."""
+    held, warps = left.shape
+    for s in range(SUB_CORES):
+        free[s] = most
+    soon = NEVER
+    for n in range(held):
+        place = order[n]
+        for w in range(warps):
+            if left[place, w] > 0 and begins[place] > t:
+                soon = min(soon, begins[place])
+            elif left[place, w] > 0:
+                s = (place * warps + w) % SUB_CORES
+                paces[place, w] = min(1 / each, free[s])
+                free[s] -= paces[place, w]
+                if paces[place, w] > 0:
+                    soon = min(soon, t + left[place, w] / paces[place, w])
+    return soon
+
+
+@outer
+def schedule(
+    work: Floats,
+    left: Floats,
+    begins: Floats,
+    running: npt.NDArray[np.bool_],
+    order: Integers,
+    now: Floats,
+    soon: Floats,
+    paces: Floats,
+    free: Floats,
+    pace: Floats,
+) -> float:
+    """At first each multiprocessor is given as many blocks as it has places, one after the other, then the next one
+    whenever one of its own has ended. Returns when the last one ends. By (multiprocessor, place): what its warps have
+    `left` and how fast they go on, when they begin, whether any is left; the places in the `order` of their blocks. By
+    multiprocessor: the time, and when something changes next."""
+    before, each, most, apart, replace = pace[0], pace[1], pace[2], pace[3], pace[4]
+    multiprocessors, held = begins.shape
+    following: Integer = 0
+    for place in range(held):
+        for sm in range(multiprocessors):
+            if following < len(work):
+                put(work, following, left[sm, place])
+                begins[sm, place], running[sm, place] = place * apart + before, True
+                following += 1
+    last = 0.0
+    while True:
+        sm = 0
+        for other in range(multiprocessors):
+            if soon[other] < soon[sm]:
+                sm = other
+        t = soon[sm]
+        if t >= NEVER:
+            return last
+        for place in range(held):
+            alive = advance(left[sm, place], begins[sm, place], paces[sm, place], now[sm], t)
+            if running[sm, place] and not alive:
+                last = max(last, t)
+                running[sm, place] = False
+                if following < len(work):
+                    put(work, following, left[sm, place])
+                    begins[sm, place], running[sm, place] = t + replace + before, True
+                    following += 1
+                    youngest(order[sm], place)
+        now[sm] = t
+        soon[sm] = next_change(left[sm], begins[sm], order[sm], paces[sm], free, t, each, most)
+
+
+@inlined
+def youngest(order: Integers, place: Integer) -> None:
+    """Put a place behind all others."""
+    n: Integer = 0
+    for m in range(len(order)):
+        if order[m] != place:
+            order[n] = order[m]
+            n += 1
+    order[n] = place

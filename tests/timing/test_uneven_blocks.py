@@ -1,0 +1,37 @@
+"""Launches whose blocks or warps take unequally long, against an H200."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+import banksim
+from banksim.timing.whole_grid import estimate
+from helpers.places import DATA, loaded
+from helpers.uneven_cases import Uneven, uneven_cases
+
+kernels = partial(loaded, DATA / "timing" / "uneven.cubin")
+MICROSECONDS = json.loads((DATA / "timing" / "h200_uneven.json").read_text())["microseconds"]
+CASES = list(uneven_cases())
+
+
+def error(case: Uneven) -> float:
+    given = np.zeros(case.rounds.size * 32, np.int32), case.rounds.ravel(), np.float32(-0.5), np.float32(0.1)
+    run = banksim.run(kernels()["plain"], len(case.rounds), case.threads, list(given), timing=True)
+    assert run.cycles is not None
+    found = estimate(run.launch, run.cycles).microseconds
+    assert found is not None
+    return found / MICROSECONDS[case.name] - 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "half", "most"),
+    [("equal 10", 0.04, 0.055), ("equal 40", 0.03, 0.045), ("equal 128", 0.032, 0.04),
+     ("tenth", 0.025, 0.12), ("blocks", 0.04, 0.12), ("random", 0.04, 0.12), ("rising", 0.035, 0.055)],
+)  # fmt: skip
+def test_warps_with_unequal_rounds(kind: str, half: float, most: float) -> None:
+    """Half of them are off by no more than the one part, all by no more than the other."""
+    errors = np.abs([error(case) for case in CASES if case.kind == kind])
+    assert np.median(errors) <= half
+    assert max(errors) <= most
