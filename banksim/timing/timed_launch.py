@@ -171,7 +171,7 @@ def run_timed(
     if counts.stop is None and timing.more and not alone:
         each = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
         parts.append(count(launch, [block for cluster in chosen for block in cluster], each))
-        if each is not None:
+        if each is not None and parts[-1][1].stop is None:
             timed = replace(timed, unequal=of_unequal(launch, timed, together, each))
     if timing.more or alone:
         timed = with_conflicts(timed, launch, outcome, parts)

@@ -31,12 +31,10 @@ MOST_WAITING = 0.5
 """The share of warps' time up to which they may wait for global memory: beyond that it is other multiprocessors that
 they wait for."""
 APART = 0.25
-"""By how much the timed warps must differ, as a share of their mean, to tell what they take besides their rounds."""
+"""By how much the timed warps must differ, as a share of their mean, to tell what they take besides their instructions."""
 NEVER = 1e18
 ENDED = 1e-3
 """Instructions: less than this is nothing left."""
-
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -105,20 +103,8 @@ def last_end(work: Floats, held: int, multiprocessors: int, pace: Pace) -> float
     now, soon = np.zeros((2, multiprocessors))
     order = np.tile(np.arange(held), (multiprocessors, 1))
     free = np.zeros(SUB_CORES)
-    return float(
-        schedule(
-            work,
-            left,
-            np.full(places, NEVER),
-            np.zeros(places, np.bool_),
-            order,
-            now,
-            soon,
-            paces,
-            free,
-            np.array(pace),
-        )
-    )
+    begins, running = np.full(places, NEVER), np.zeros(places, np.bool_)
+    return float(schedule(work, left, begins, running, order, now, soon, paces, free, np.array(pace)))
 
 
 @inlined
