@@ -31,7 +31,7 @@ MOST_WAITING = 0.5
 """The share of warps' time up to which they may wait for global memory: beyond that it is other multiprocessors that
 they wait for."""
 APART = 0.25
-"""By how much the timed warps must differ, as a share of their mean, to tell what they take besides their instructions."""
+"""By how much the timed warps must differ, as a share of their mean, to tell what they take besides instructions."""
 NEVER = 1e18
 ENDED = 1e-3
 """Instructions: less than this is nothing left."""
