@@ -34,6 +34,7 @@ BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: 
 GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h200_gathers.json"
 COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
+FIRST_CODE = "first and later launches of 2 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
@@ -213,7 +214,9 @@ class Figures:
     launch: Figure
     """Nanoseconds that a launch takes beyond its blocks: its start and its end,"""
     spread: Figure
-    """… and how many more if all multiprocessors have a block."""
+    """… and how many more if all multiprocessors have a block,"""
+    new_code: Figure
+    """… and how many more if no launch before was of the same kernel."""
     event: Figure
     """Nanoseconds of a stream that an event takes behind launches;"""
     graph: Figure
@@ -238,6 +241,10 @@ class Figures:
     def around(self, active: int) -> float:
         """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
         return self.launch.value + self.spread.value * active / self.multiprocessors
+
+    def with_new_code(self) -> "Figures":
+        """The same for the first launch of a kernel in a program."""
+        return replace(self, launch=self.launch._replace(value=self.launch.value + self.new_code.value))
 
     def at_once(self, cluster: int, blocks: int = 1) -> int:
         """How many clusters of so many blocks run at once, where a multiprocessor has room for `blocks`. A group of
@@ -286,6 +293,7 @@ H200 = Figures(
     l1_and_shared=256 << 10,  # CUDA programming guide
     launch=Figure(1570, "measured", LAUNCHES),
     spread=Figure(200, "measured", MEMORY),
+    new_code=Figure(160, "measured", FIRST_CODE),
     event=Figure(1300, "measured", BETWEEN),
     graph=Figure(1150, "measured", BETWEEN),
     in_graph=Figure(570, "measured", BETWEEN),

@@ -1,9 +1,9 @@
 """The memory of a whole program, which stays from launch to launch, and where compiled code finds the buffers of a
 launch. A program may have ten thousand allocations: a launch must not go through all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import accumulate
-from typing import overload
+from typing import TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,30 @@ Places = npt.NDArray[np.uint64]
 """For each buffer, by its number, where it lies in this process, and its bytes."""
 
 
-class Recent:
-    """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many `copied` from
-    the host since, the last ones last; and those that are `new`. Others are not looked at."""
+class RecentCode:
+    """Which kernels' code the multiprocessors may still have: of each kernel how large it is, and on how many of them
+    it was launched. The last one comes last."""
 
     def __init__(self) -> None:
+        self.sizes: dict[Hashable, float] = {}
+        self.spread: dict[Hashable, int] = {}
+
+    def launch(self, kernel: Hashable, size: int, multiprocessors: int, room: int) -> tuple[bool, bool]:
+        """Note a launch. Returns whether the kernel was launched before, and whether so many multiprocessors still have
+        it, which have room for so much: since then others have had less."""
+        known = kernel in self.sizes
+        there = self.spread[kernel] if known and since_each(self.sizes)[kernel] <= room else 0
+        self.sizes.pop(kernel, None)
+        self.sizes[kernel], self.spread[kernel] = size, max(there, multiprocessors)
+        return known, there >= multiprocessors
+
+
+class Recent:
+    """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many `copied` from
+    the host since, the last ones last; and those that are `new`. Others are not looked at. And which `code`."""
+
+    def __init__(self) -> None:
+        self.code = RecentCode()
         self.used: dict[int, float] = {}
         self.copied: dict[int, float] = {}
         self.new: set[int] = set()
@@ -42,7 +61,10 @@ class Recent:
         self.new.discard(number)
 
 
-def since_each(sizes: dict[int, float]) -> dict[int, float]:
+Number = TypeVar("Number", bound=Hashable)
+
+
+def since_each(sizes: dict[Number, float]) -> dict[Number, float]:
     """By number, how many bytes there were since one and with it, of those whose last ones come last."""
     return dict(zip(reversed(sizes), accumulate(reversed(sizes.values())), strict=True))
 

@@ -3,7 +3,9 @@
 Caches keep the lines that were used last (assumed: they have no sets). A line that a sub-core lacks comes with the next
 two, and where code without branches comes to the last of these, the next three are asked for: so it does not wait while
 the multiprocessor's own cache has them. A branch to a line that has not arrived yet has to ask for it anew. From behind
-that cache, lines come at a rate. Launches that follow one another find what the last one left.
+that cache, lines come at a rate. Launches that follow one another find what the last one left; behind others, a launch
+finds its code in the cache behind that of the multiprocessor (h200_code.json), whether or not it is the first of its
+kernel: the GPU fetches code when it begins.
 """
 
 from typing import NamedTuple
@@ -42,15 +44,16 @@ class InstructionCaches(NamedTuple):
     turned: npt.NDArray[np.int64]  # by sub-core: the cycle of its last taken branch
 
 
-def new_caches(instructions: int, figures: Numbers) -> InstructionCaches:
-    """Caches as the last launch of the same code left them: what the code does not exceed, they have."""
+def new_caches(instructions: int, figures: Numbers, kept: bool = True) -> InstructionCaches:
+    """Caches as the last launch of the same code left them: what the code does not exceed, they have. Where others have
+    taken its place since, those of the multiprocessor have not `kept` it."""
     count = -(-instructions // LINE) + AHEAD
     sizes = np.array([figures.code_own] * SUB_CORES + [figures.code_shared, figures.code_last])
     every = np.arange(max(count, sizes.max()))
-    kept = count <= sizes[:, None]
+    have = (count <= sizes[:, None]) & (kept | (np.arange(len(sizes)) == LAST)[:, None])
     return InstructionCaches(
-        places=np.where(kept, every[:count], -1),
-        lines=np.where(kept & (every < count), every, -1)[:, : sizes.max()],
+        places=np.where(have, every[:count], -1),
+        lines=np.where(have & (every < count), every, -1)[:, : sizes.max()],
         used=np.zeros((len(sizes), sizes.max()), np.int64),
         counts=np.zeros(len(sizes), np.int64),
         sizes=sizes,

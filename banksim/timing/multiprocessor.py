@@ -135,7 +135,7 @@ def between_first(numbers: Numbers, warps: int) -> int:
 class One:
     """One multiprocessor, for the blocks of one rank of their clusters (0 where there are none), with a place for each
     of its workers. `others`: another of those for the same clusters. `memory`: `new_memory`
-    but for the path's rows, the L1's bytes and whether blocks have shared memory."""
+    but for the path's rows, the L1's bytes and whether blocks have shared memory. `code_kept` as for `Simulation`."""
 
     def __init__(
         self,
@@ -145,6 +145,7 @@ class One:
         rank: int,
         others: One | None,
         memory: Callable[..., GlobalMemory],
+        code_kept: bool,
     ) -> None:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
@@ -170,7 +171,7 @@ class One:
             reading=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             held=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
-            caches=new_caches(len(launch.kernel.instructions), numbers),
+            caches=new_caches(len(launch.kernel.instructions), numbers, code_kept),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
@@ -238,7 +239,8 @@ class Simulation:
     """One multiprocessor with room for `resident` blocks of a launch; of a launch of clusters, one for each block of a
     cluster. `seen`: of each, to which lines another has added (`SameLines.added`). `at_most`: warp instructions after
     which the blocks count as ended. `noted`: how many lines that the L2 is asked for are remembered. `cold`: arrays of
-    which no cache has anything (COLD_ARRAY)."""
+    which no cache has anything (COLD_ARRAY). `code_kept`: whether the instruction caches have what the last launch of
+    the kernel left there."""
 
     def __init__(
         self,
@@ -255,6 +257,7 @@ class Simulation:
         seen: Sequence[npt.NDArray[np.void]] = (),
         noted: int = 0,
         cold: npt.NDArray[np.void] | None = None,
+        code_kept: bool = True,
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
@@ -270,7 +273,7 @@ class Simulation:
             for worker, cluster in zip(workers, clusters, strict=True):
                 worker.join(cluster, rank)
             others = self.each[0] if self.each else None
-            one = One(figures, self.numbers, workers, rank, others, memory)
+            one = One(figures, self.numbers, workers, rank, others, memory, code_kept)
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60

@@ -34,6 +34,7 @@ from banksim.timing.dram import (
     traffic,
 )
 from banksim.timing.global_memory import ATOMIC, REDUCED
+from banksim.timing.instruction_caches import LINE
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
 from banksim.timing.multiprocessor import Simulated, Simulation, between_first, table_of
@@ -88,6 +89,7 @@ def run_timed(
     requests take. Raises `InputError` where there is no time model."""
     known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, False)
     size = launch.cluster_blocks
+    known, code_kept = with_code(launch, known)
     at_once = known.at_once(size)
     if not at_once:
         raise UntimedError(f"{launch.kernel.plain_name}: how many clusters run at once on {known.name} is not known")
@@ -107,7 +109,7 @@ def run_timed(
         simulation = Simulation(
             way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=way.allowed, at_most=way.share, seen=seen, noted=noted,
-            cold=at_first.arrays if at_first else None,
+            cold=at_first.arrays if at_first else None, code_kept=code_kept,
         )  # fmt: skip
 
         def tick() -> None:
@@ -209,6 +211,16 @@ def rounds(blocks: int, held: int) -> int:
     """How many blocks of a multiprocessor are timed, which holds so many at a time: three rounds, and as many as the
     last one has."""
     return min(blocks, 3 * held + (blocks - 1) % held + 1)
+
+
+def with_code(launch: Launch, known: Figures) -> tuple[Figures, bool]:
+    """The figures of a launch whose code may be new to a program's GPU, and whether multiprocessors still have it."""
+    if not isinstance(launch.buffers, ProgramMemory):
+        return known, True
+    size, room = len(launch.kernel.instructions), LINE * known.figures["code_shared"].value
+    active = min(launch.blocks, known.multiprocessors)
+    before, kept = launch.buffers.recent.code.launch(launch.kernel, size, active, room)
+    return known if before else known.with_new_code(), kept
 
 
 def adds(launch: Launch) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from banksim.architectures.latencies import H200
 from banksim.machine.program_memory import Recent, since_each
 from helpers.commands import out_of
 from helpers.places import DATA
@@ -44,8 +45,10 @@ int main() {
 """
 STATES = "copied", "again", "again", "copied", "filled", "stored", "cold", "to"
 """What the loads are called in the record, by their number."""
-BY_ITSELF = 0.25
-"""Microseconds that an empty kernel takes longer in the record than launches back to back do."""
+BY_ITSELF = 0.43
+"""Microseconds that launches take longer in the record than by the clock of their stream (h200_code.json)."""
+NEW = H200.new_code.value / 1000
+"""Those that each first launch of a kernel takes longer here; in the record there is but one."""
 
 
 def microseconds(found: dict[str, Any]) -> dict[str, float]:
@@ -62,7 +65,7 @@ def test_what_was_copied_from_the_host_comes_from_dram_once(tmp_path: Path, capf
     recorded = json.loads((DATA / "timing" / "h200_first.json").read_text())["states"]
     states = {state: time for kernel, state, bytes_, time in recorded if kernel == "load" and bytes_ == size << 20}
     for n, state in enumerate(STATES):
-        assert took[f"load<{n}>"] == pytest.approx(states[state] - BY_ITSELF, rel=0.1), n
+        assert took[f"load<{n}>"] - NEW == pytest.approx(states[state] - BY_ITSELF, rel=0.1), n
     for n in (0, 3, 6):
         assert took[f"load<{n}>"] - took["load<1>"] > 0.8 * (states["copied"] - states["again"]), n
     (said,) = {said for kernel in found["kernels"] for said in kernel["time"]["assumptions"]}
