@@ -34,6 +34,7 @@ BEYOND_L2 = "a word a thread of arrays of 8 to 256 MB, and chains, on one H200: 
 GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h200_gathers.json"
 COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
+MEETS = "stores, additions and loads at places of lists on one H200: tests/data/timing/h200_meets.json"
 FIRST_CODE = "first and later launches of 2 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
@@ -168,6 +169,10 @@ class Dram(NamedTuple):
     """Bytes of which the L2 has all, from launch to launch, and of which it has
     … none: it lacks a share between these (assumed: in proportion)."""
     none: int
+    kept: int
+    """Bytes that all multiprocessors ask for, behind which the L2 still has all that one of them asked for before,
+    … and has none of it any more (MEETS: again)."""
+    lost: int
     read: int
     """Cycles that a million bytes take,"""
     write: int
@@ -338,6 +343,8 @@ H200 = Figures(
     dram=Dram(
         all=28 << 20,
         none=46 << 20,
+        kept=52 << 20,
+        lost=60 << 20,
         read=438,
         write=451,
         turn=112,
@@ -356,8 +363,10 @@ H200 = Figures(
         "store part": Held(125, 225, "measured", MEMORY),
         "add sector": Held(125, 235, "measured", MEMORY),
         "add lane": Held(100, 290, "measured", MEMORY),
+        "add lanes": Held(100, 440, "measured", MEETS),
         "atom sector": Held(130, 340, "measured", MEMORY),
         "atom lane": Held(200, 370, "measured", MEMORY),
+        "atom lanes": Held(200, 440, "measured", MEETS),
     },
 )
 FIGURES = {"sm_90": H200}

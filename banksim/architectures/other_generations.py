@@ -85,6 +85,6 @@ def scaled(of_h200: Dram, gpu: Gpu) -> Dram:
     nanoseconds until they come; what a line counts as is the same."""
     size, clock = gpu.l2_bytes / H200_L2, gpu.clock_mhz / H200.clock_mhz
     each = clock * H200_PEAK / gpu.gb_per_s
-    times = {"all": size, "none": size, "read": each, "write": each, "turn": each}
+    times = dict.fromkeys(("all", "none", "kept", "lost"), size) | {"read": each, "write": each, "turn": each}
     times |= {"first": clock, "late": clock, "drain": clock}
     return Dram(**{name: round(value * times.get(name, 1)) for name, value in of_h200._asdict().items()})

@@ -182,12 +182,14 @@ def regular(line: Lines) -> bool:
 
 
 class Accesses(NamedTuple):
-    """What a launch reads and writes, array by array, and how many bytes the L2 is asked for and given in all."""
+    """What a launch reads and writes, array by array; how many bytes the L2 is asked for and given in all; and how
+    many of those that it is asked for it has lost since the same multiprocessor asked for them before."""
 
     reads: list[Part]
     writes: list[Part]
     asked: float
     given: float
+    lost: float
 
     @property
     def bytes(self) -> dict[int, float]:
@@ -198,13 +200,28 @@ class Accesses(NamedTuple):
         return most
 
 
-def accesses(launch: Launch, asked: Lines, times: float) -> Accesses:
-    """Of a launch that does `times` what asked for these lines."""
+def accesses(launch: Launch, dram: Dram, asked: Lines, times: float, together: float) -> Accesses:
+    """Of a launch that does `times` what asked for these lines, which such a share of its blocks do at a time."""
     asked = asked[asked[:, 0] != ABSENT]
     stored = asked[:, 1] >= STORES
     reads, writes = (list(accessed(launch, asked[which], times)) for which in (~stored, stored))
-    every = (times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored))
-    return Accesses(reads, writes, *every)
+    read, given = (times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored))
+    found = Accesses(reads, writes, read, given, 0)
+    size = min(together, 1) * sum(found.bytes.values())
+    return found if size <= dram.kept else found._replace(lost=times * lost(dram, asked, size))
+
+
+def lost(dram: Dram, asked: Lines, size: float) -> float:
+    """How many of the bytes that these lines are asked for the L2 had and has lost since: all multiprocessors ask for
+    other lines meanwhile. All of theirs, and these, are so many bytes."""
+    lines, shares = len(np.unique(asked[:, 0])), 0.0
+    for sector in range(4):
+        when = np.flatnonzero(asked[:, 1] >> 8 * sector & 255)
+        when = when[np.argsort(asked[when, 0], kind="stable")]
+        line, words = asked[when].T
+        between = np.diff(when)[(line[1:] == line[:-1]) & (words[1:] < STORES)] / lines
+        shares += float(np.sum(np.clip((np.minimum(between, 1) * size - dram.kept) / (dram.lost - dram.kept), 0, 1)))
+    return SECTOR * shares
 
 
 def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traffic:
@@ -212,7 +229,7 @@ def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traf
     share of each array."""
     size = max(sum(found.bytes.values()), 1)
     missing, room = beyond(dram, size), dram.all / size
-    come = read = written = 0.0
+    come, read, written = found.lost, found.lost, 0.0
     for part in found.reads:
         lack = float(lacks[part.array])
         lines = part.missing(max(missing, lack), room, lack >= 1)

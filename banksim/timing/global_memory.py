@@ -41,15 +41,15 @@ NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 or with one; stores to local memory, which the L1 keeps; goes to other blocks' shared memory."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
-LINES, SECTORS, PARTS, LANES, BESIDE = range(5)
-"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word; a
-sector that is loaded, where stores leave."""
+LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE = range(6)
+"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word of a
+line, and where others add to other words of the sector; a sector that is loaded, where stores leave."""
 HELD = {
-    CACHED: ("load line", "load sector", "load sector", "load sector", "load beside"),
-    PAST: ("load line", "load sector", "load sector", "load sector", "load beside"),
+    CACHED: ("load line", "load sector", "load sector", "load sector", "load sector", "load beside"),
+    PAST: ("load line", "load sector", "load sector", "load sector", "load sector", "load beside"),
     STORED: ("store line", "store sector", "store part"),
-    REDUCED: ("add sector", "add sector", "add sector", "add lane"),
-    ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
+    REDUCED: ("add sector", "add sector", "add sector", "add lane", "add lanes"),
+    ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane", "atom lanes"),
 }
 """By kind of request: the figures of LINES, SECTORS …"""
 STORES = 1 << 32
@@ -224,15 +224,17 @@ def note_lanes(memory: GlobalMemory, row: Integer, context: Context) -> None:
 
 
 @inlined
-def together(memory: GlobalMemory, row: Integer, n: Integer, kind: Integer) -> Integer:
-    """Lanes that hold a way to the L2 for a line of a request: those at one word of any line, for its first line. 0:
-    none meet."""
-    most: Integer = 1
-    if n == 0 and kind != STORED:
-        for one in range(memory.lines[row]):
-            for s in range(4):
-                most = max(most, memory.lanes[row, one, s])
-    return most if most > 1 else 0
+def passes_of(memory: GlobalMemory, costs: Integers, row: Integer, n: Integer, kind: Integer) -> Integer:
+    """For how long the lanes that add to one word hold a way to the L2, of a line of a request that is held longest by
+    them. 0: none meet."""
+    most: Integer = 0
+    if kind != STORED:
+        for s in range(4):
+            lanes = memory.lanes[row, n, s]
+            part = memory.words[row, n] >> 8 * s & 255
+            if lanes > 1:
+                most = max(most, lanes * costs[SEVERAL if part & (part - 1) else LANES])
+    return most
 
 
 @inlined
@@ -272,24 +274,24 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
 
 
 @inlined
-def sent(memory: GlobalMemory, share: Integer, kind: Integer, words: Integer, lanes: Integer) -> Integer:
-    """What sending words of one line to the L2 takes of the multiprocessor's way (0) or share (1)."""
+def sent(memory: GlobalMemory, share: Integer, kind: Integer, row: Integer, n: Integer) -> Integer:
+    """What sending words of a line of a request to the L2 takes of the multiprocessor's way (0) or share (1)."""
     costs = memory.costs[share, kind]
     cost = 0
     for s in range(4):
-        part = words >> (8 * s) & 255
+        part = memory.words[row, n] >> (8 * s) & 255
         if part:
             cost += costs[SECTORS] if part == 255 else costs[PARTS]
-    whole: Integer = max(cost, max(costs[LINES], lanes * costs[LANES]))
+    whole: Integer = max(cost, max(costs[LINES], passes_of(memory, costs, row, n, kind)))
     return whole
 
 
 @inlined
-def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes: Integer, t: Integer) -> Integer:
-    """Send words of one line to the L2. Returns the cycle in which its answer has come."""
+def send(memory: GlobalMemory, f: Numbers, kind: Integer, row: Integer, n: Integer, t: Integer) -> Integer:
+    """Send words of a line of a request to the L2. Returns the cycle in which its answer has come."""
     last = t
     for share in range(2):
-        last = max(last, hold(memory.held, OUT + 2 * share, sent(memory, share, kind, words, lanes), t))
+        last = max(last, hold(memory.held, OUT + 2 * share, sent(memory, share, kind, row, n), t))
     return last + f.l2_atomic
 
 
@@ -302,9 +304,8 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
             memory.same.first[0] = min(memory.same.first[0], t)
         note_asked(memory, memory.line[row, n], memory.words[row, n] | STORES)
         memory.given[0] += ones(sectors(memory.words[row, n]))
-        lanes = together(memory, row, n, kind)
         for share in range(2):
-            memory.busy[OUT + 2 * share] += sent(memory, share, kind, memory.words[row, n], lanes)
+            memory.busy[OUT + 2 * share] += sent(memory, share, kind, row, n)
 
 
 @inlined
@@ -349,7 +350,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             come(memory.stage, line, asked, upper, at)
         else:
             leaves_at = max(memory.held[OUT] // 100, t)
-            at = send(memory, f, kind, words, together(memory, row, n, kind), t)
+            at = send(memory, f, kind, row, n, t)
             if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
                 at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
             if kind == STORED:

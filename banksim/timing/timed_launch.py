@@ -142,7 +142,8 @@ def run_timed(
         first = simulate(apart, clusters=some, noted=MOST)
         asked, lines = first.asked
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
-        all_of_it = accesses(launch, asked, times)
+        at_a_time = len(first.blocks) * min(launch.blocks, known.multiprocessors) / launch.blocks
+        all_of_it = accesses(launch, known.dram, asked, times, at_a_time)
         has = traffic(known.dram, all_of_it, lacks)
         missing = lacks >= HALF
         if not timing.cold:
