@@ -33,6 +33,7 @@ COLD_ARRAY = np.dtype(
     [
         ("alone", "i8"),  # so many times one multiprocessor asks for lines that none has asked for long before;
         ("missing", "i8"),  # … of the others none has for so many in SHARES
+        ("chance", "i8"),  # whether all ask by chance: so many times, and each may have been asked for by others once
         ("whole", "i8"),  # of fewer sectors of a line it asks for an edge only: others have asked for the rest before
         ("near", "i8"),  # whether multiprocessors of both of the L2's halves ask for the same lines
         ("asked", "i8"),  # how many times it has asked,
@@ -76,7 +77,11 @@ def others_have(cold: ColdLines, line: Integer, count: Integer, t: Integer) -> b
         array.before = array.asked if t - array.since >= 2 * apart else array.lately
         array.lately, array.since = array.asked, t
     array.asked += 1
-    return bool(count < array.whole or (array.before >= array.alone and scrambled(line) & SHARES - 1 >= array.missing))
+    missing: float = array.missing
+    if array.chance:
+        missing = SHARES * np.exp(-array.before / array.alone)
+    asked = array.chance or array.before >= array.alone
+    return bool(count < array.whole or (asked and scrambled(line) & SHARES - 1 >= missing))
 
 
 @inlined

@@ -153,7 +153,7 @@ def first_asked(
         apart = min(part.size / first, active)  # groups of multiprocessors that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart
         if part.scattered or (not regular(line) and count.mean() < 1.5):  # others choose at random, too
-            each["alone"] = part.size * 2 / (1 + (halves[of] == 3).mean()) / active
+            each["alone"], each["chance"] = max(part.size * 2 / (1 + (halves[of] == 3).mean()) / active, 1), 1
         elif rounds > 1:
             each["alone"] = first
             each["missing"] = SHARES * min(max(part.lines - active * first, 0) / (active * first * (rounds - 1)), 1)
