@@ -153,11 +153,19 @@ def first_asked(
         apart = min(part.size / first, active)  # groups of multiprocessors that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart
         if part.scattered or (not regular(line) and count.mean() < 1.5):  # others choose at random, too
-            each["alone"], each["chance"] = max(part.size * 2 / (1 + (halves[of] == 3).mean()) / active, 1), 1
+            each["alone"] = max(part.size * 2 / (1 + (halves[of] == 3).mean()) / active, 1)
+            each["chance"] = not own_lines(line, part.size)
         elif rounds > 1:
             each["alone"] = first
             each["missing"] = SHARES * min(max(part.lines - active * first, 0) / (active * first * (rounds - 1)), 1)
     return FirstAsked(found, groups, len(np.unique(asked[asked[:, 0] != ABSENT, 0] >> TOGETHER)) * share)
+
+
+def own_lines(line: Lines, size: int) -> bool:
+    """Whether a multiprocessor asks for these lines of an array of so many one after the other, or for most sectors of
+    few of them: then they are its own, and others ask for others."""
+    few = len(np.unique(line))
+    return bool(np.mean(np.abs(np.diff(line)) < 2) >= 1 / REGULAR or (len(line) > 2 * few and 2 * few < size))
 
 
 def slowest(dram: Dram, later: float, first: FirstAsked) -> int:

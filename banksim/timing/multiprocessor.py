@@ -267,7 +267,8 @@ class Simulation:
         self.stop_word = np.zeros(1, np.uint32)
         clusters = [ClusterMemory(launch, launch.cluster_blocks) for _ in range(resident)]
         self.each: list[One] = []
-        memory = partial(new_memory, known=figures, active=active, noted=noted, cold=cold)
+        together = min(launch.blocks, active * resident)
+        memory = partial(new_memory, known=figures, active=active, noted=noted, together=together, cold=cold)
         for rank in range(launch.cluster_blocks):
             workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
             for worker, cluster in zip(workers, clusters, strict=True):

@@ -2,7 +2,8 @@
 and each line those of floats.
 
 Lines to which two blocks add are taken to be lines to which those of all multiprocessors do (assumed): two that are
-timed, or, where there is one, it and the first of another multiprocessor."""
+timed, or, where there is one, it and one of another multiprocessor. Where instead each block adds to lines near those
+of the block before it, those that run at the same time meet in as few slices as their lines lie in."""
 
 from typing import NamedTuple
 
@@ -27,24 +28,33 @@ CHANCE = 2
 """Standard deviations: one multiprocessor stands here for all. What it does more often at one place than at others by
 less than this may be chance, and is others' at other places."""
 NEVER = 1 << 60
+GROUP = 4
+"""Lines of a slice that lie near each other."""
+BUSIEST = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048), (1, 1, 1.1, 1.35, 2, 2.5, 3.8, 6, 12, 22)
+"""Of so many such groups in a row so many lie in the slice that has most of them (h200_places.json: slices; the mean of
+where they begin)."""
+SEVERAL = 0.66
+"""How much longer an addition to several words of a sector takes there (h200_meets.json: own words)."""
 SECTOR, PART, FLOATS = range(3)
 """What takes its time: of a slice the words of a whole sector of 32 bytes, or of a part of one; of a line floats."""
-ADDED = np.dtype([(name, "i8") for name in ("line", "block", "several", "requests", "slice", "floats")])
+ADDED = np.dtype([(name, "i8") for name in ("line", "block", "several", "requests", "slice", "words", "floats")])
 """A line, the first block that added to it, whether others did, how many requests, and for how many hundredths of a
-cycle they hold its slice, and floats itself."""
+cycle they hold its slice, of these those that add to several words of a sector, and floats itself."""
 
 
 @bundle
 class SameLines(NamedTuple):
     first: npt.NDArray[np.int64]  # one: the cycle of the first addition
     costs: npt.NDArray[np.int64]  # SECTOR …: of all multiprocessors that are busy, one addition each
+    together: npt.NDArray[np.int64]  # one: how many blocks run at the same time on all of them
     added: npt.NDArray[np.void]  # of dtype ADDED
 
 
-def new_same_lines(known: Figures | None = None, active: int = 0) -> SameLines:
+def new_same_lines(known: Figures | None = None, active: int = 0, together: int = 0) -> SameLines:
     added = np.zeros(KNOWN, ADDED)
     added["line"] = -1
-    return SameLines(np.full(1, NEVER), np.array(known.slices if known else (0, 0, 0), np.int64) * active, added)
+    costs = np.array(known.slices if known else (0, 0, 0), np.int64) * active
+    return SameLines(np.full(1, NEVER), costs, np.array([together]), added)
 
 
 def remember(same: SameLines, added: npt.NDArray[np.void]) -> None:
@@ -67,7 +77,7 @@ def add(same: SameLines, line: Integer, words: Integer, lanes: Integers, floats:
     """A block adds to words of a line, of each sector so many lanes to one of them."""
     one = same.added[line % KNOWN]
     if one.line != line:
-        one.line, one.block, one.several, one.requests, one.slice, one.floats = line, block, 0, 0, 0, 0
+        one.line, one.block, one.several, one.requests, one.slice, one.words, one.floats = line, block, 0, 0, 0, 0, 0
     one.several |= one.block != block
     one.requests += 1
     most: Integer = 0
@@ -75,7 +85,10 @@ def add(same: SameLines, line: Integer, words: Integer, lanes: Integers, floats:
         part = words >> (8 * s) & 255
         if part:
             most = max(most, lanes[s])
-            one.slice += max(lanes[s], 1) * same.costs[SECTOR if part == 255 else PART]
+            cost = max(lanes[s], 1) * same.costs[SECTOR if part == 255 else PART]
+            one.slice += cost
+            if part & (part - 1) and part != 255:
+                one.words += cost
     if floats:
         one.floats += most * same.costs[FLOATS]
 
@@ -84,12 +97,33 @@ def longest(same: SameLines) -> int:
     """For how many hundredths of a cycle the slice or line is held that is held longest."""
     shared = same.added[same.added["several"] != 0]
     if not len(shared):
-        return 0
+        return round(of_neighbours(same))
     lines = busiest(np.arange(len(shared)), shared, "floats")
     if np.count_nonzero(same.added["requests"]) >= MOST:
         return round(lines)
     slices = busiest(np.array([slice_of(line) for line in shared["line"].tolist()]), shared, "slice")
     return round(max(lines, slices * (SCATTERED if len(shared) >= MANY else 1)))
+
+
+def of_neighbours(same: SameLines) -> float:
+    """The same where each block adds to lines near those of the block before it: of the groups of lines to which those
+    add that run at the same time, the busiest slice has its part."""
+    lines = same.added[same.added["line"] >= 0]
+    blocks, which = np.unique(lines["block"], return_inverse=True)
+    if len(blocks) < 2:
+        return 0
+    first = np.full(len(blocks), NEVER)
+    np.minimum.at(first, which, lines["line"])
+    last = np.zeros(len(blocks), np.int64)
+    np.maximum.at(last, which, lines["line"])
+    steps = np.diff(first) / np.diff(blocks)  # from block to block
+    if steps.min() <= 0 or np.max(last - first) > GROUP * (1 + steps.max()):
+        return 0
+    groups = max((first[-1] - first[0]) / (blocks[-1] - blocks[0]) * float(same.together[0]) / GROUP, 1)
+    if groups > BUSIEST[0][-1]:
+        return 0
+    held = float(np.sum(lines["slice"]) + SEVERAL * np.sum(lines["words"]))
+    return float(held * np.interp(groups, *BUSIEST) / groups)
 
 
 def busiest(places: npt.NDArray[np.int64], lines: npt.NDArray[np.void], held: str) -> float:

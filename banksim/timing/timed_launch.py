@@ -243,13 +243,14 @@ def on_its_own(launch: Launch) -> Launch:
 def others_lines(
     launch: Launch, stepwise: Compiled, rules: tuple[Architecture, ...], known: Figures, together: int
 ) -> list[npt.NDArray[np.void]]:
-    """To which lines the blocks of the next multiprocessor add, of one that holds a single block: by rank in the
+    """To which lines the blocks of the last multiprocessor add, of which each holds a single block: by rank in the
     cluster, what `SameLines.added` remembers. They have memory of their own, and are left where they go on for long:
     they may wait for blocks that are not there. None where memory is much or absent."""
     if much(launch):
         return []
     witness = Simulation(launch.copy(), stepwise, rules, known, together, max_instructions=LONG)
-    in_threads([lambda: witness.run([launch.blocks_of_cluster(1)])], witness.stop_word, lambda: None)
+    last = min(launch.blocks // launch.cluster_blocks, known.at_once(launch.cluster_blocks)) - 1
+    in_threads([lambda: witness.run([launch.blocks_of_cluster(last)])], witness.stop_word, lambda: None)
     return [one.path.memory.same.added for one in witness.each]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import banksim
+from banksim.timing.dram import own_lines
 from banksim.timing.whole_grid import estimate
 from helpers.places import DATA, loaded
 
@@ -53,6 +54,26 @@ def test_lanes_that_add_to_one_word_hold_each_line(kernel: str, lanes: int, apar
         assert found == pytest.approx(recorded()["lists"][f"{count} {apart}, {lanes} at a word"][kernel], rel=within)
 
 
+def in_order(count: int, each: int) -> np.ndarray:
+    """Random words, sorted, of which so many are alike in the mean."""
+    return np.sort(np.random.default_rng(1).integers(0, count // each, count, dtype=u32))
+
+
+@pytest.mark.parametrize("count", [1 << 17, 1 << 20])
+@pytest.mark.parametrize("what", ["own words, 8", "own words, 16", "own words, 32", "sorted 16", "sorted 64"])
+def test_blocks_that_add_to_lines_beside_each_other_meet_in_few_slices(count: int, what: str) -> None:
+    """Those that run at the same time, though no two of one multiprocessor do: up to 63 % too short."""
+    number = int(what.split()[-1])
+    if what.startswith("own"):
+        name, listed = f"{count} {what} at a word", places(count, number, 1, 32 // number, count)
+    else:
+        name, listed = f"{count} {what}", in_order(count, number)
+    found = microseconds("adds", count // 256, 256, np.zeros(max(listed) + 1, u32), listed, u32(count))
+    within = 0.42 if name == "1048576 sorted 64" else 0.16
+    took, *_ = np.atleast_1d(recorded()["lists"][name]["adds"])
+    assert found == pytest.approx(took, rel=within)
+
+
 @pytest.mark.parametrize("megabytes", [24, 40, 60, 64, 80])
 def test_what_a_multiprocessor_reads_again_comes_from_dram_behind_much_else(megabytes: int) -> None:
     """The L2 has lost it, which others have asked for 60 MB since: these were up to 60 % too short."""
@@ -89,3 +110,11 @@ def test_chains_of_random_places_with_cold_caches(words: int, threads: int) -> N
     following = np.random.default_rng(4).permutation(words).astype(u32)
     found = microseconds("chain", threads // 128, 128, np.zeros(threads, u32), following, u32(8), cold=True)
     assert found == pytest.approx(took - EVENT, rel=0.11)
+
+
+def test_which_lines_are_a_multiprocessor_s_own() -> None:
+    chance = np.random.default_rng(1).integers(0, 8192, 2048)
+    assert not own_lines(chance, 8192)
+    assert own_lines(np.arange(2048), 8192)  # one after the other
+    assert own_lines(np.tile(chance[:512], 4), 8192)  # all sectors of few
+    assert not own_lines(np.tile(chance[:512], 4), 900)  # of an array with few more
