@@ -38,8 +38,8 @@ from banksim.timing.instruction_caches import LINE
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
 from banksim.timing.multiprocessor import Simulated, Simulation, between_first, table_of
-from banksim.timing.spent_cycles import Cycles, Spent, TimedInstruction
-from banksim.timing.uneven_blocks import MOST_WAITING, pace_of, room_for_work, unequal, unequally_long, work_of
+from banksim.timing.spent_cycles import Cycles, Spent, TimedBlock, TimedInstruction
+from banksim.timing.uneven_blocks import MOST_WAITING, alike, pace_of, room_for_work, unequal, unequally_long, work_of
 from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
@@ -175,21 +175,26 @@ def run_timed(
         each = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
         parts.append(count(launch, [block for cluster in chosen for block in cluster], each))
         if each is not None and parts[-1][1].stop is None:
-            timed = replace(timed, unequal=of_unequal(launch, timed, together, each))
+            work = work_of(launch, timed.blocks, each)
+            if unequal(work):
+                more = []
+                if alike(timed.blocks) and not much(launch):
+                    heaviest = int(work.sum(1).argmax())
+                    more = simulate(replace(way, launch=launch.copy()), clusters=[(heaviest,)]).blocks
+                timed = replace(timed, unequal=of_unequal(launch, timed, together, work, more))
     if timing.more or alone:
         timed = with_conflicts(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
 
 
-def of_unequal(launch: Launch, timed: Cycles, held: int, noted: npt.NDArray[np.int64]) -> int | None:
-    """Cycles of a launch whose blocks take unequally long; None where they do not."""
-    work = work_of(launch, timed.blocks, noted)
-    if not unequal(work):
-        return None
+def of_unequal(
+    launch: Launch, timed: Cycles, held: int, work: npt.NDArray[np.float64], more: Sequence[TimedBlock]
+) -> int:
+    """Cycles of a launch whose blocks take unequally long; `more` were timed besides."""
     known = timed.figures
     numbers = known.numbers(timed.global_latency, known.multiprocessors)
     apart = between_first(numbers, launch.warps)
-    pace = pace_of(timed.blocks, timed.resources, numbers, apart)
+    pace = pace_of(timed.blocks, more, timed.resources, numbers, apart)
     return unequally_long(timed.blocks, work, timed.total, held, known.multiprocessors, pace)
 
 

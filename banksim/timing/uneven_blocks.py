@@ -73,13 +73,25 @@ def unequal(work: Floats) -> bool:
     return any(np.std(each) > UNEQUAL * np.mean(each) for each in (work.sum(1), work.max(1)))
 
 
-def pace_of(blocks: Sequence[TimedBlock], resources: Mapping[str, int], numbers: Numbers, apart: int) -> Pace:
-    """The pace of the timed blocks, for which each resource was busy so many cycles."""
-    did = np.concatenate([block.executed for block in blocks]).astype(np.float64)
-    alone = np.concatenate([np.subtract(block.warps, block.start) - block.crowded for block in blocks])
-    each, before = alone.mean() / did.mean(), 0.0
-    if np.ptp(did) > APART * did.mean():
-        slope, level = np.polyfit(did, alone, 1)
+def executed_by(blocks: Sequence[TimedBlock]) -> Floats:
+    return np.concatenate([block.executed for block in blocks]).astype(np.float64)
+
+
+def alike(blocks: Sequence[TimedBlock]) -> bool:
+    """Whether these tell nothing of what warps take besides instructions."""
+    did = executed_by(blocks)
+    return bool(np.ptp(did) <= APART * did.mean())
+
+
+def pace_of(
+    blocks: Sequence[TimedBlock], more: Sequence[TimedBlock], resources: Mapping[str, int], numbers: Numbers, apart: int
+) -> Pace:
+    """The pace of the timed blocks, for which each resource was busy so many cycles, and of some `more`."""
+    did, every = executed_by(blocks), [*blocks, *more]
+    alone = np.concatenate([np.subtract(block.warps, block.start) - block.crowded for block in every])
+    each, before = alone[: len(did)].mean() / did.mean(), 0.0
+    if not alike(every):
+        slope, level = np.polyfit(executed_by(every), alone, 1)
         if slope > 0 and level > 0:
             each, before = slope, level
     busiest = max(resources[name] for name in PIPES)
