@@ -35,6 +35,7 @@ GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h
 COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
+MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
@@ -130,8 +131,10 @@ class Numbers(NamedTuple):
     drain: int  # … at most
     copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins
     l2_atomic: int  # the same of an atomic
-    l2_ahead: int  # how much earlier than the way to the L2 is free stores and atomics may leave
-    l2_buffer: int  # … and how much earlier than the L2 takes them
+    l2_ahead: int  # how much earlier than the way to the L2 is free atomics may leave
+    l2_buffer: int  # … and how much earlier than the L2 takes them these and stores may
+    l2_places: int  # lines that wait to be stored, at most,
+    l2_under_way: int  # … each until so many cycles before the L2 takes it
     first: int  # from one block's begin to the next's, of those that a multiprocessor is given at first,
     first_warp: int  # … and at least so much for each of its warps
     replace: int  # from the end of a block to the begin of that which takes its place
@@ -253,7 +256,7 @@ class Figures:
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
         least = {
             "load sector": has.share_read * dram.read, "load beside": has.share_read * dram.read,
-            "store sector": has.share_written * dram.write, "store part": has.share_written * dram.write,
+            "store sector": has.share_written * dram.write,
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
         drain = has.lacks * dram.drain
@@ -270,6 +273,7 @@ class Figures:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
         values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
+        values["written"] = values["written"] * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency
         return Numbers(**values)
@@ -303,6 +307,7 @@ H200 = Figures(
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
+        **measured(MERGES, l2_places=31, l2_under_way=500),
         **measured(BEYOND_L2, written=0, drain=0, copies_later=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=160),
@@ -345,7 +350,7 @@ H200 = Figures(
         "load beside": Held(0, 40, "measured", STREAMS_OF_GRIDS),
         "store line": Held(200, 350, "measured", MEMORY),
         "store sector": Held(100, 183, "measured", MEMORY),
-        "store part": Held(125, 225, "measured", MEMORY),
+        "store parts": Held(100, 160, "measured", MERGES),
         "add sector": Held(125, 235, "measured", MEMORY),
         "add lane": Held(100, 290, "measured", MEMORY),
         "atom sector": Held(130, 340, "measured", MEMORY),

@@ -4,8 +4,9 @@ A load takes the path for as many cycles as its busiest bank: tags of lines lie 
 is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
 What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
 lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
-if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2
-has everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
+if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores together
+with those to the same line that still wait. Assumed: the L2 has everything (launches that follow one another), other
+multiprocessors do as this one, and sets of the L1.
 """
 
 from typing import NamedTuple
@@ -35,6 +36,7 @@ from banksim.timing.l1_cache import (
     take_up,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
+from banksim.timing.waiting_stores import WaitingStores, join, new_waiting_stores, wait_fewer
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
@@ -42,14 +44,15 @@ or with one; stores to local memory, which the L1 keeps; goes to other blocks' s
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES, BESIDE = range(5)
-"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word; a
-sector that is loaded, where stores leave."""
+"""What holds them: a line at least; a sector; besides, a line of which some sectors are written in part; a lane of
+those that add to one word; a sector that is loaded, where stores leave."""
+LOADED = {LINES: "load line", SECTORS: "load sector", BESIDE: "load beside"}
 HELD = {
-    CACHED: ("load line", "load sector", "load sector", "load sector", "load beside"),
-    PAST: ("load line", "load sector", "load sector", "load sector", "load beside"),
-    STORED: ("store line", "store sector", "store part"),
-    REDUCED: ("add sector", "add sector", "add sector", "add lane"),
-    ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
+    CACHED: LOADED,
+    PAST: LOADED,
+    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts"},
+    REDUCED: {LINES: "add sector", SECTORS: "add sector", LANES: "add lane"},
+    ATOMIC: {LINES: "atom sector", SECTORS: "atom sector", LANES: "atom lane"},
 }
 """By kind of request: the figures of LINES, SECTORS …"""
 STORES = 1 << 32
@@ -74,6 +77,7 @@ class GlobalMemory(NamedTuple):
     given: npt.NDArray[np.int64]  # one: sectors that the L2 was given
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
+    waiting: WaitingStores  # for their turn to leave
     same: SameLines
     cold: ColdLines
     stage: DataStage
@@ -89,7 +93,7 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
     multiprocessors are busy."""
     table = no_costs()
     for kind, names in HELD.items():
-        for what, name in enumerate(names):
+        for what, name in names.items():
             table[:, kind, what] = known.held[name].alone, known.held[name].all * active // known.multiprocessors
     return table
 
@@ -121,6 +125,7 @@ def new_memory(
         given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
+        waiting=new_waiting_stores(),
         same=new_same_lines(known, active),
         cold=new_cold_lines(cold, known.dram.later if known else (0,)),
         stage=new_stage(l1_bytes, active == 1, shared),
@@ -275,12 +280,14 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
 def sent(memory: GlobalMemory, share: Integer, kind: Integer, words: Integer, lanes: Integer) -> Integer:
     """What sending words of one line to the L2 takes of the multiprocessor's way (0) or share (1)."""
     costs = memory.costs[share, kind]
-    cost = 0
+    cost: Integer = 0
+    parts = False
     for s in range(4):
         part = words >> (8 * s) & 255
         if part:
-            cost += costs[SECTORS] if part == 255 else costs[PARTS]
-    whole: Integer = max(cost, max(costs[LINES], lanes * costs[LANES]))
+            cost += costs[SECTORS]
+            parts |= part != 255
+    whole: Integer = max(cost + (costs[PARTS] if parts else 0), max(costs[LINES], lanes * costs[LANES]))
     return whole
 
 
@@ -290,6 +297,23 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
     last = t
     for share in range(2):
         last = max(last, hold(memory.held, OUT + 2 * share, sent(memory, share, kind, words, lanes), t))
+    return last + f.l2_atomic
+
+
+@inlined
+def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> Integer:
+    """Send what is stored to a line, which lies in the upper half or not, to the L2 together with what waits to leave
+    for it. Returns the cycle in which its answer has come."""
+    leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
+    before = join(memory.waiting, f.l2_places, line, words, leaves, t)
+    leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
+    last = t
+    for share in range(2):
+        cost = sent(memory, share, STORED, words | before, 0)
+        if before:
+            cost -= sent(memory, share, STORED, before, 0)
+            memory.busy[OUT + 2 * share] += cost - sent(memory, share, STORED, words, 0)
+        last = max(last, hold(memory.held, OUT + 2 * share, cost, t))
     return last + f.l2_atomic
 
 
@@ -348,24 +372,25 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
-            leaves_at = max(memory.held[OUT] // 100, t)
-            at = send(memory, f, kind, words, together(memory, row, n, kind), t)
-            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
             if kind == STORED:
                 upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
+                at = store(memory, f, line, words, upper, t)
             else:
                 drop(memory.sets, line, words)
                 upper = place(memory.stage)
-            leave(memory.stage, line, sectors(words), upper, leaves_at)
-            if kind == ATOMIC:
+                leave(memory.stage, line, sectors(words), upper, max(memory.held[OUT] // 100, t))
+                at = send(memory, f, kind, words, together(memory, row, n, kind), t)
+            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     return last
 
 
 @inlined
-def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
-    """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
-    own, share = memory.held[OUT], memory.held[SHARE_OUT]
-    return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))
+def has_room(memory: GlobalMemory, f: Numbers, far: Integer, t: Integer) -> bool:
+    """Whether what goes on to the L2 may leave: what has left before it and is still on its way is not too much."""
+    ahead = (
+        wait_fewer(memory.waiting, f.l2_places + 1, t) if far == STORED else memory.held[OUT] <= 100 * (t + f.l2_ahead)
+    )
+    return bool(ahead and memory.held[SHARE_OUT] <= 100 * (t + f.l2_buffer))
