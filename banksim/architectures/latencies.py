@@ -36,6 +36,7 @@ COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H20
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
+TILES = "whole sectors, one to four of each line, stored on one H200: tests/data/timing/h200_tiles.json (quads)"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
@@ -183,13 +184,15 @@ class Dram(NamedTuple):
     """Cycles that it takes besides."""
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
+    spread: tuple[int, ...]
+    """Single lines come later by so many hundredths of that, each as likely,"""
     drain: int
     """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
 
     @property
     def later(self) -> tuple[int, ...]:
         """As `late`, of single lines: each of these is as likely."""
-        return tuple(self.late * share // 100 for share in LATENESS)
+        return tuple(self.late * share // 100 for share in self.spread)
 
 
 class Traffic(NamedTuple):
@@ -248,9 +251,9 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
-    def behind_dram(self, has: Traffic, cold: bool) -> "Figures":
-        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. Where caches
-        are `cold`, it is known of each line whether DRAM gives it."""
+    def behind_dram(self, has: Traffic, by_line: bool, alike: bool = False) -> "Figures":
+        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. `by_line`: it
+        is known of each line whether DRAM gives it, and `alike`, that all come as late."""
         if not (has.share_read or has.share_written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
@@ -259,15 +262,16 @@ class Figures:
             "store sector": has.share_written * dram.write,
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
-        drain = has.lacks * dram.drain
+        drain = dram.drain * (1 if alike else has.lacks)
         later = {
-            "l2": self.figures["l2"].value + (not cold) * has.lacks * dram.late, "drain": drain,
-            "copies_later": cold * has.lacks * dram.late,
+            "l2": self.figures["l2"].value + (not by_line) * has.lacks * dram.late, "drain": drain,
+            "copies_later": by_line * has.lacks * dram.late,
             "written": drain * has.share_written * dram.write * sector / 100,
         }  # fmt: skip
         status: Status = "assumed" if self.assumption else "measured"
         figures = {name: Figure(round(value), status, BEYOND_L2) for name, value in later.items()}
-        return replace(self, held=self.held | held, figures=self.figures | figures)
+        dram = dram._replace(spread=(100,)) if alike else dram
+        return replace(self, held=self.held | held, figures=self.figures | figures, dram=dram)
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
@@ -342,13 +346,14 @@ H200 = Figures(
         alone_written=144,
         first=2400,
         late=404,
+        spread=LATENESS,
         drain=2200,
     ),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),
         "load beside": Held(0, 40, "measured", STREAMS_OF_GRIDS),
-        "store line": Held(200, 350, "measured", MEMORY),
+        "store line": Held(158, 296, "measured", TILES),
         "store sector": Held(100, 183, "measured", MEMORY),
         "store parts": Held(100, 160, "measured", MERGES),
         "add sector": Held(125, 235, "measured", MEMORY),

@@ -4,9 +4,8 @@ A load takes the path for as many cycles as its busiest bank: tags of lines lie 
 is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
 What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
 lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
-if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores together
-with those to the same line that still wait. Assumed: the L2 has everything (launches that follow one another), other
-multiprocessors do as this one, and sets of the L1.
+if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores with those
+to the same line that still wait. Assumed: the L2 has everything, others do as this multiprocessor, and sets of the L1.
 """
 
 from typing import NamedTuple
@@ -272,16 +271,20 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     beside = sectors * memory.costs[1, kind, BESIDE]
     memory.busy[SHARE_OUT] += beside
     hold(memory.held, SHARE_OUT, beside, t)
-    drained: Integer = min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else 0
-    return last + f.l2 + drained
+    return last + f.l2
+
+
+@inlined
+def drained(memory: GlobalMemory, f: Numbers, t: Integer) -> Integer:
+    """How many cycles later data come from DRAM since it is written to."""
+    return min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else np.int64(0)
 
 
 @inlined
 def sent(memory: GlobalMemory, share: Integer, kind: Integer, words: Integer, lanes: Integer) -> Integer:
     """What sending words of one line to the L2 takes of the multiprocessor's way (0) or share (1)."""
-    costs = memory.costs[share, kind]
+    costs, parts = memory.costs[share, kind], False
     cost: Integer = 0
-    parts = False
     for s in range(4):
         part = words >> (8 * s) & 255
         if part:
@@ -302,8 +305,7 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
 
 @inlined
 def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> Integer:
-    """Send what is stored to a line, which lies in the upper half or not, to the L2 together with what waits to leave
-    for it. Returns the cycle in which its answer has come."""
+    """Send what is stored to a line to the L2, with what waits to leave for it. `upper`: in which half it lies."""
     leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
     before = join(memory.waiting, f.l2_places, line, words, leaves, t)
     leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
@@ -347,7 +349,8 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         at = t
         if kind == CACHED:
             note_asked(memory, line, spread(missing))
-            at = given_at(memory.cold, line, missing, t, fetch(memory, f, kind, ones(missing), t))
+            at = fetch(memory, f, kind, ones(missing), t)
+            at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
             come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
@@ -368,7 +371,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
         elif kind == PAST:
             note_asked(memory, line, words)
             asked = sectors(words)
-            at = given_at(memory.cold, line, asked, t, fetch(memory, f, kind, ones(asked), t))
+            at = fetch(memory, f, kind, ones(asked), t)
+            at = given_at(memory.cold, line, asked, t, at, drained(memory, f, t))
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
@@ -381,7 +385,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
                 leave(memory.stage, line, sectors(words), upper, max(memory.held[OUT] // 100, t))
                 at = send(memory, f, kind, words, together(memory, row, n, kind), t)
             if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, 0))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     return last
@@ -390,7 +394,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
 @inlined
 def has_room(memory: GlobalMemory, f: Numbers, far: Integer, t: Integer) -> bool:
     """Whether what goes on to the L2 may leave: what has left before it and is still on its way is not too much."""
-    ahead = (
-        wait_fewer(memory.waiting, f.l2_places + 1, t) if far == STORED else memory.held[OUT] <= 100 * (t + f.l2_ahead)
-    )
-    return bool(ahead and memory.held[SHARE_OUT] <= 100 * (t + f.l2_buffer))
+    if far == STORED and not wait_fewer(memory.waiting, f.l2_places + 1, t):
+        return False
+    own, share = memory.held[OUT], memory.held[SHARE_OUT]
+    return bool((far == STORED or own <= 100 * (t + f.l2_ahead)) and share <= 100 * (t + f.l2_buffer))
