@@ -37,6 +37,8 @@ BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (betwe
 MEETS = "stores, additions and loads at places of lists on one H200: tests/data/timing/h200_meets.json"
 FIRST_CODE = "first and later launches of 2 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
+MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
+TILES = "whole sectors, one to four of each line, stored on one H200: tests/data/timing/h200_tiles.json (quads)"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
@@ -132,8 +134,10 @@ class Numbers(NamedTuple):
     drain: int  # … at most
     copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins
     l2_atomic: int  # the same of an atomic
-    l2_ahead: int  # how much earlier than the way to the L2 is free stores and atomics may leave
-    l2_buffer: int  # … and how much earlier than the L2 takes them
+    l2_ahead: int  # how much earlier than the way to the L2 is free atomics may leave
+    l2_buffer: int  # … and how much earlier than the L2 takes them these and stores may
+    l2_places: int  # lines that wait to be stored, at most,
+    l2_under_way: int  # … each until so many cycles before the L2 takes it
     first: int  # from one block's begin to the next's, of those that a multiprocessor is given at first,
     first_warp: int  # … and at least so much for each of its warps
     replace: int  # from the end of a block to the begin of that which takes its place
@@ -186,13 +190,15 @@ class Dram(NamedTuple):
     """Cycles that it takes besides."""
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
+    spread: tuple[int, ...]
+    """Single lines come later by so many hundredths of that, each as likely,"""
     drain: int
     """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
 
     @property
     def later(self) -> tuple[int, ...]:
         """As `late`, of single lines: each of these is as likely."""
-        return tuple(self.late * share // 100 for share in LATENESS)
+        return tuple(self.late * share // 100 for share in self.spread)
 
 
 class Traffic(NamedTuple):
@@ -257,31 +263,33 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
-    def behind_dram(self, has: Traffic, cold: bool) -> "Figures":
-        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. Where caches
-        are `cold`, it is known of each line whether DRAM gives it."""
+    def behind_dram(self, has: Traffic, by_line: bool, alike: bool = False) -> "Figures":
+        """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. `by_line`: it
+        is known of each line whether DRAM gives it, and `alike`, that all come as late."""
         if not (has.share_read or has.share_written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
         least = {
             "load sector": has.share_read * dram.read, "load beside": has.share_read * dram.read,
-            "store sector": has.share_written * dram.write, "store part": has.share_written * dram.write,
+            "store sector": has.share_written * dram.write,
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
-        drain = has.lacks * dram.drain
+        drain = dram.drain * (1 if alike else has.lacks)
         later = {
-            "l2": self.figures["l2"].value + (not cold) * has.lacks * dram.late, "drain": drain,
-            "copies_later": cold * has.lacks * dram.late,
+            "l2": self.figures["l2"].value + (not by_line) * has.lacks * dram.late, "drain": drain,
+            "copies_later": by_line * has.lacks * dram.late,
             "written": drain * has.share_written * dram.write * sector / 100,
         }  # fmt: skip
         status: Status = "assumed" if self.assumption else "measured"
         figures = {name: Figure(round(value), status, BEYOND_L2) for name, value in later.items()}
-        return replace(self, held=self.held | held, figures=self.figures | figures)
+        dram = dram._replace(spread=(100,)) if alike else dram
+        return replace(self, held=self.held | held, figures=self.figures | figures, dram=dram)
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
         values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
+        values["written"] = values["written"] * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency
         return Numbers(**values)
@@ -316,6 +324,7 @@ H200 = Figures(
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
+        **measured(MERGES, l2_places=31, l2_under_way=500),
         **measured(BEYOND_L2, written=0, drain=0, copies_later=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=160),
@@ -352,15 +361,16 @@ H200 = Figures(
         alone_written=144,
         first=2400,
         late=404,
+        spread=LATENESS,
         drain=2200,
     ),
     held={
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),
         "load beside": Held(0, 40, "measured", STREAMS_OF_GRIDS),
-        "store line": Held(200, 350, "measured", MEMORY),
+        "store line": Held(158, 296, "measured", TILES),
         "store sector": Held(100, 183, "measured", MEMORY),
-        "store part": Held(125, 225, "measured", MEMORY),
+        "store parts": Held(100, 160, "measured", MERGES),
         "add sector": Held(125, 235, "measured", MEMORY),
         "add lane": Held(100, 290, "measured", MEMORY),
         "add lanes": Held(100, 440, "measured", MEETS),

@@ -87,4 +87,4 @@ def scaled(of_h200: Dram, gpu: Gpu) -> Dram:
     each = clock * H200_PEAK / gpu.gb_per_s
     times = dict.fromkeys(("all", "none", "kept", "lost"), size) | {"read": each, "write": each, "turn": each}
     times |= {"first": clock, "late": clock, "drain": clock}
-    return Dram(**{name: round(value * times.get(name, 1)) for name, value in of_h200._asdict().items()})
+    return of_h200._replace(**{name: round(getattr(of_h200, name) * factor) for name, factor in times.items()})

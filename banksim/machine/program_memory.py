@@ -48,8 +48,10 @@ class Recent:
         self.used[number] = size
 
     def copy(self, number: int, size: float) -> None:
-        self.forget(number)
-        self.copied[number] = size
+        """What the cache has of it stays there, with what was copied (h200_merges.json: has)."""
+        if number not in self.used:
+            self.forget(number)
+            self.copied[number] = size
 
     def begin(self, number: int) -> None:
         self.forget(number)

@@ -15,6 +15,7 @@ instruction_caches.py   from which cache a line of code comes, and what taken br
 issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 global_memory.py        what lies behind it: the caches' times, and the share of the L2
+waiting_stores.py       … what leaves together of what is stored
 l1_cache.py             … which lines and words the L1 has
 dram.py                 … what of a launch the L2 lacks
 cold_lines.py           … and which it does not have yet, as no cache has anything

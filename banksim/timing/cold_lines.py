@@ -1,4 +1,4 @@
-"""Lines of global memory that no cache has when a launch begins: DRAM gives each of them once.
+"""Lines of global memory that no cache has when a launch begins, or not any more: DRAM gives each of them once.
 
 A multiprocessor that asks for a line for the first time waits for DRAM, whether or not others ask for it at the same
 time (tests/data/timing/h200_cold.json). Assumed: others do at all times as this one, so that what it asks for in its
@@ -46,7 +46,7 @@ COLD_ARRAY = np.dtype(
 
 @bundle
 class ColdLines(NamedTuple):
-    """Of a multiprocessor; where caches are warm with no line and no array."""
+    """Of a multiprocessor; where caches have what it asks for with no line and no array."""
 
     lines: npt.NDArray[np.void]  # of dtype COLD_LINE
     arrays: npt.NDArray[np.void]  # of dtype COLD_ARRAY, by the lowest bits of where they begin
@@ -54,7 +54,7 @@ class ColdLines(NamedTuple):
 
 
 def new_cold_lines(arrays: npt.NDArray[np.void] | None = None, later: tuple[int, ...] = (0,)) -> ColdLines:
-    """Of a launch with cold caches whose arrays are these; without, of any other."""
+    """Of a launch that finds nothing of these arrays; without, of any other."""
     lines = np.zeros(0 if arrays is None else SEEN, COLD_LINE)
     lines["line"] = -1
     return ColdLines(lines, np.zeros(0, COLD_ARRAY) if arrays is None else arrays.copy(), np.array(later, np.int64))
@@ -96,8 +96,13 @@ def later_by(cold: ColdLines, line: Integer, t: Integer) -> Integer:
 
 
 @inlined
-def given_at(cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer) -> Integer:
-    """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then."""
+def given_at(
+    cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer, drained: Integer
+) -> Integer:
+    """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then, from
+    DRAM so much later as it is written to: in the mean, all of them, unless those from there come alike."""
+    if len(cold.later) != 1:
+        soonest += drained
     if len(cold.lines) == 0:
         return soonest
     known = cold.lines[scrambled(line) % SEEN]
@@ -106,7 +111,7 @@ def given_at(cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soone
     halves: Integer = ((sectors & 3) != 0) | ((sectors & 12) != 0) << 1
     if halves & ~known.halves:
         if not others_have(cold, line, ones(sectors), t):
-            known.comes = max(known.comes, soonest + later_by(cold, line, t))
+            known.comes = max(known.comes, soonest + (drained if len(cold.later) == 1 else 0) + later_by(cold, line, t))
         known.halves |= halves
     comes: Integer = max(soonest, known.comes)
     return comes

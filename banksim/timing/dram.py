@@ -26,9 +26,9 @@ MOST = 1 << 18
 """Lines that are looked at."""
 WITNESSES = 4
 """Blocks that tell of a launch at least."""
-LAST_COPIES = 1 << 22
-"""Bytes: so much of what came from the host last is taken to be in the L2 (assumed: loads of 1 and 4 MB took 0.2 to
-0.4 µs longer then, those of more as long as from DRAM: tests/data/timing/h200_first.json)."""
+LAST_COPIES = 3_500_000
+"""Bytes: so much of what came from the host last the L2 has, of arrays of which it had nothing (one H200:
+tests/data/timing/h200_merges.json, has)."""
 SMALL = 1 << 16
 """Bytes of an array whose lines are so few that it is not asked whether the L2 has them."""
 ALL_THERE = 5
@@ -82,7 +82,8 @@ class FirstAsked(NamedTuple):
 
 def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
-    launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
+    launch has used since they were allocated or copied from the host, or so long ago that others took their place.
+    Of arrays of which it has the end, a launch waits for what it lacks as if that were all (h200_first.json)."""
     shares = np.full(len(launch.buffers), float(cold))
     if isinstance(launch.buffers, ProgramMemory):
         recent = launch.buffers.recent
@@ -248,6 +249,13 @@ def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traf
         written += part.bytes_of(lines, dram.alone_written)
     share = min(come / max(found.asked, 1), 1)
     return Traffic(read, written, read / max(found.asked, 1), written / max(found.given, 1), share, missing > 0)
+
+
+def not_there(dram: Dram, found: Accesses) -> list[int]:
+    """Of which arrays a launch finds nothing in the L2, though the one before it went over them, too: of all that it
+    reads, where this is much. Not at random places: of those the L2 may have any."""
+    much = beyond(dram, sum(found.bytes.values())) == 1 and not any(part.scattered for part in found.reads)
+    return [part.array for part in found.reads] if much else []
 
 
 def halves_of(words: Lines) -> Lines:

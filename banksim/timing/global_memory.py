@@ -4,8 +4,8 @@ A load takes the path for as many cycles as its busiest bank: tags of lines lie 
 is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
 What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
 lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
-if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2
-has everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
+if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores with those
+to the same line that still wait. Assumed: the L2 has everything, others do as this multiprocessor, and sets of the L1.
 """
 
 from typing import NamedTuple
@@ -35,6 +35,7 @@ from banksim.timing.l1_cache import (
     take_up,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
+from banksim.timing.waiting_stores import WaitingStores, join, new_waiting_stores, wait_fewer
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
@@ -42,14 +43,16 @@ or with one; stores to local memory, which the L1 keeps; goes to other blocks' s
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE = range(6)
-"""What holds them: a line; a sector; one of which only a part is written; a lane of those that add to one word of a
-line, and where others add to other words of the sector; a sector that is loaded, where stores leave."""
+"""What holds them: a line at least; a sector; besides, a line of which some sectors are written in part; a lane of
+those that add to one word of a line, and where others add to other words of the sector; a sector that is loaded, where
+stores leave."""
+LOADED = {LINES: "load line", SECTORS: "load sector", BESIDE: "load beside"}
 HELD = {
-    CACHED: ("load line", "load sector", "load sector", "load sector", "load sector", "load beside"),
-    PAST: ("load line", "load sector", "load sector", "load sector", "load sector", "load beside"),
-    STORED: ("store line", "store sector", "store part"),
-    REDUCED: ("add sector", "add sector", "add sector", "add lane", "add lanes"),
-    ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane", "atom lanes"),
+    CACHED: LOADED,
+    PAST: LOADED,
+    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts"},
+    REDUCED: {LINES: "add sector", SECTORS: "add sector", LANES: "add lane", SEVERAL: "add lanes"},
+    ATOMIC: {LINES: "atom sector", SECTORS: "atom sector", LANES: "atom lane", SEVERAL: "atom lanes"},
 }
 """By kind of request: the figures of LINES, SECTORS …"""
 STORES = 1 << 32
@@ -74,6 +77,7 @@ class GlobalMemory(NamedTuple):
     given: npt.NDArray[np.int64]  # one: sectors that the L2 was given
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
+    waiting: WaitingStores  # for their turn to leave
     same: SameLines
     cold: ColdLines
     stage: DataStage
@@ -89,7 +93,7 @@ def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
     multiprocessors are busy."""
     table = no_costs()
     for kind, names in HELD.items():
-        for what, name in enumerate(names):
+        for what, name in names.items():
             table[:, kind, what] = known.held[name].alone, known.held[name].all * active // known.multiprocessors
     return table
 
@@ -122,6 +126,7 @@ def new_memory(
         given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
+        waiting=new_waiting_stores(),
         same=new_same_lines(known, active, together),
         cold=new_cold_lines(cold, known.dram.later if known else (0,)),
         stage=new_stage(l1_bytes, active == 1, shared),
@@ -270,21 +275,34 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     beside = sectors * memory.costs[1, kind, BESIDE]
     memory.busy[SHARE_OUT] += beside
     hold(memory.held, SHARE_OUT, beside, t)
-    drained: Integer = min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else 0
-    return last + f.l2 + drained
+    return last + f.l2
 
 
 @inlined
-def sent(memory: GlobalMemory, share: Integer, kind: Integer, row: Integer, n: Integer) -> Integer:
-    """What sending words of a line of a request to the L2 takes of the multiprocessor's way (0) or share (1)."""
-    costs = memory.costs[share, kind]
-    cost = 0
+def drained(memory: GlobalMemory, f: Numbers, t: Integer) -> Integer:
+    """How many cycles later data come from DRAM since it is written to."""
+    return min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else np.int64(0)
+
+
+@inlined
+def sent(memory: GlobalMemory, share: Integer, kind: Integer, words: Integer, least: Integer) -> Integer:
+    """What sending words of one line to the L2 takes of the multiprocessor's way (0) or share (1), at the `least`."""
+    costs, parts = memory.costs[share, kind], False
+    cost: Integer = 0
     for s in range(4):
-        part = memory.words[row, n] >> (8 * s) & 255
+        part = words >> (8 * s) & 255
         if part:
-            cost += costs[SECTORS] if part == 255 else costs[PARTS]
-    whole: Integer = max(cost, max(costs[LINES], passes_of(memory, costs, row, n, kind)))
+            cost += costs[SECTORS]
+            parts |= part != 255
+    whole: Integer = max(cost + (costs[PARTS] if parts else 0), max(costs[LINES], least))
     return whole
+
+
+@inlined
+def sent_of(memory: GlobalMemory, share: Integer, kind: Integer, row: Integer, n: Integer) -> Integer:
+    """The same of a line of a request."""
+    lanes = passes_of(memory, memory.costs[share, kind], row, n, kind)
+    return sent(memory, share, kind, memory.words[row, n], lanes)
 
 
 @inlined
@@ -292,7 +310,23 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, row: Integer, n: Integ
     """Send words of a line of a request to the L2. Returns the cycle in which its answer has come."""
     last = t
     for share in range(2):
-        last = max(last, hold(memory.held, OUT + 2 * share, sent(memory, share, kind, row, n), t))
+        last = max(last, hold(memory.held, OUT + 2 * share, sent_of(memory, share, kind, row, n), t))
+    return last + f.l2_atomic
+
+
+@inlined
+def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> Integer:
+    """Send what is stored to a line to the L2, with what waits to leave for it. `upper`: in which half it lies."""
+    leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
+    before = join(memory.waiting, f.l2_places, line, words, leaves, t)
+    leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
+    last = t
+    for share in range(2):
+        cost = sent(memory, share, STORED, words | before, 0)
+        if before:
+            cost -= sent(memory, share, STORED, before, 0)
+            memory.busy[OUT + 2 * share] += cost - sent(memory, share, STORED, words, 0)
+        last = max(last, hold(memory.held, OUT + 2 * share, cost, t))
     return last + f.l2_atomic
 
 
@@ -306,7 +340,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
         note_asked(memory, memory.line[row, n], memory.words[row, n] | STORES)
         memory.given[0] += ones(sectors(memory.words[row, n]))
         for share in range(2):
-            memory.busy[OUT + 2 * share] += sent(memory, share, kind, row, n)
+            memory.busy[OUT + 2 * share] += sent_of(memory, share, kind, row, n)
 
 
 @inlined
@@ -325,7 +359,8 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         at = t
         if kind == CACHED:
             note_asked(memory, line, spread(missing))
-            at = given_at(memory.cold, line, missing, t, fetch(memory, f, kind, ones(missing), t))
+            at = fetch(memory, f, kind, ones(missing), t)
+            at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
             come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
@@ -346,28 +381,30 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
         elif kind == PAST:
             note_asked(memory, line, words)
             asked = sectors(words)
-            at = given_at(memory.cold, line, asked, t, fetch(memory, f, kind, ones(asked), t))
+            at = fetch(memory, f, kind, ones(asked), t)
+            at = given_at(memory.cold, line, asked, t, at, drained(memory, f, t))
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
-            leaves_at = max(memory.held[OUT] // 100, t)
-            at = send(memory, f, kind, row, n, t)
-            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
             if kind == STORED:
                 upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
+                at = store(memory, f, line, words, upper, t)
             else:
                 drop(memory.sets, line, words)
                 upper = place(memory.stage)
-            leave(memory.stage, line, sectors(words), upper, leaves_at)
-            if kind == ATOMIC:
+                leave(memory.stage, line, sectors(words), upper, max(memory.held[OUT] // 100, t))
+                at = send(memory, f, kind, row, n, t)
+            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, 0))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     return last
 
 
 @inlined
-def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
-    """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
+def has_room(memory: GlobalMemory, f: Numbers, far: Integer, t: Integer) -> bool:
+    """Whether what goes on to the L2 may leave: what has left before it and is still on its way is not too much."""
+    if far == STORED and not wait_fewer(memory.waiting, f.l2_places + 1, t):
+        return False
     own, share = memory.held[OUT], memory.held[SHARE_OUT]
-    return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))
+    return bool((far == STORED or own <= 100 * (t + f.l2_ahead)) and share <= 100 * (t + f.l2_buffer))

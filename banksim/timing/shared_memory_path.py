@@ -233,7 +233,7 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         if request.fenced:
             break
         if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
-            if leaves(request.far) and not has_room(path.memory, f, t):
+            if leaves(request.far) and not has_room(path.memory, f, request.far, t):
                 continue
             if request.far == REMOTE and not request.parts and not may_leave(path.between, f, t):
                 continue
