@@ -1,8 +1,9 @@
 """Global memory behind a multiprocessor: its L1 cache, and its share of the L2 cache that all multiprocessors share.
 
-A load takes the path for as many cycles as its busiest bank: tags of lines lie in four of them, words in 32. What else
-is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
-What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
+Loads and stores read the tags of their lines first, a cycle for each in the busiest of four banks, then they take as
+many transactions as the busiest of 32 banks of words. Atomics take one for each line of 128 bytes. The L1 has tags by
+line and valid bits by sector of 32 bytes. What is stored, to local memory too, goes on to the L2, together with what is
+stored to its line while that waits; loads find its words in the L1, which loses what is added to. Sectors that it
 lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
 if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way. Assumed: the L2
 has everything (launches that follow one another), other multiprocessors do as this one, and sets of the L1.
@@ -24,6 +25,7 @@ from banksim.timing.data_stage import DataStage, come, leave, new_stage, place
 from banksim.timing.l1_cache import (
     ABSENT,
     LINE,
+    WAYS,
     Sets,
     drop,
     keep,
@@ -31,14 +33,16 @@ from banksim.timing.l1_cache import (
     sectors,
     set_of,
     spread,
-    tag_bank,
+    tag_passes,
     take_up,
+    way_of,
+    word_passes,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
 
-NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
+NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, REMOTE = range(7)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
-or with one; stores to local memory, which the L1 keeps; goes to other blocks' shared memory."""
+or with one; goes to other blocks' shared memory."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES, BESIDE = range(5)
@@ -52,6 +56,11 @@ HELD = {
     ATOMIC: ("atom sector", "atom sector", "atom sector", "atom lane"),
 }
 """By kind of request: the figures of LINES, SECTORS …"""
+ON_THE_WAY = 8
+"""Cycles before a line leaves for the L2 in which what is stored to it does not leave with it (h200_stores.npz)."""
+WAITING = 29
+"""Lines that wait for the L2 at a time: 28 do, and 30 do not, whatever is stored to them (h200_hits.npz: rings)."""
+ALONE, OTHERS = range(2)
 STORES = 1 << 32
 """Added to the words of a line that the L2 is given."""
 
@@ -70,6 +79,8 @@ class GlobalMemory(NamedTuple):
     lanes: npt.NDArray[np.int64]  # (row, n, sector): of what adds, how many of one word, at most
     sets: Sets  # of the L1
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
+    stored: npt.NDArray[np.int64]  # two: how many lines with stores have gone there (ALONE), and have been stored to
+    queue: npt.NDArray[np.int64]  # … and when the last WAITING of them leave, in hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
     given: npt.NDArray[np.int64]  # one: sectors that the L2 was given
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
@@ -81,7 +92,7 @@ class GlobalMemory(NamedTuple):
 
 
 def no_costs() -> npt.NDArray[np.int64]:
-    return np.zeros((2, KEPT + 1, BESIDE + 1), np.int64)
+    return np.zeros((2, ATOMIC + 1, BESIDE + 1), np.int64)
 
 
 def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
@@ -117,6 +128,8 @@ def new_memory(
         lanes=np.zeros((*per_line, 4), np.int64),
         sets=new_sets(l1_bytes),
         held=np.zeros(SHARE_OUT + 1, np.int64),
+        stored=np.zeros(2, np.int64),
+        queue=np.zeros(WAITING, np.int64),
         busy=np.zeros(SHARE_OUT + 1, np.int64),
         given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
@@ -146,36 +159,16 @@ def leaves(far: Integer) -> bool:
 
 
 @inlined
-def passes(memory: GlobalMemory, row: Integer, load: bool) -> Integer:
-    """How many transactions of the path a request takes whose lines have been noted."""
+def tags_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
+    """How many passes through the tags a request takes whose lines have been noted."""
+    return 0 if kind in (REDUCED, ATOMIC) else tag_passes(memory.line[row], memory.lines[row])
+
+
+@inlined
+def words_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
+    """… and how many transactions behind them."""
     n: Integer = memory.lines[row]
-    if not load or n == 1:
-        return n
-    tags: Integer = 0  # a byte for each bank
-    units: Integer = 0  # by bank of words: a bit of the number of lines that have one there
-    twos: Integer = 0
-    fours: Integer = 0
-    eights: Integer = 0
-    sixteens: Integer = 0
-    all_of_them: Integer = -1
-    for k in range(n):
-        tags += 1 << 8 * tag_bank(memory.line[row, k])
-        carry = memory.words[row, k]
-        all_of_them &= carry
-        units, carry = units ^ carry, units & carry
-        twos, carry = twos ^ carry, twos & carry
-        fours, carry = fours ^ carry, fours & carry
-        eights, carry = eights ^ carry, eights & carry
-        sixteens ^= carry
-    most: Integer = 0
-    for k in range(4):
-        most = max(most, tags >> 8 * k & 255)
-    words: Integer = 0
-    among: Integer = -1
-    for bits in (sixteens, eights, fours, twos, units):
-        words = 2 * words + ((among & bits) != 0)
-        among = among & bits if among & bits else among
-    return max(most, n if all_of_them else words)
+    return n if kind in (REDUCED, ATOMIC) else word_passes(memory.words[row], n)
 
 
 @inlined
@@ -293,6 +286,30 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, words: Integer, lanes:
     return last + f.l2_atomic
 
 
+@inlined
+def store(memory: GlobalMemory, line: Integer, words: Integer, t: Integer) -> Integer:
+    """Send words of a line that were stored, and that the L1 keeps, to the L2: together with those of it that still
+    wait, unless more lines than may wait were stored to since. Returns these."""
+    here = memory.sets[set_of(memory.sets, line)]
+    way = way_of(here, line) + WAYS
+    others = memory.stored[OTHERS] - here.since[way]
+    before: Integer = here.waits[way] if here.leaves[way] > 100 * (t + ON_THE_WAY) and others < WAITING else 0
+    if not before:
+        here.leaves[way] = max(memory.held[OUT], 100 * t)
+        memory.queue[memory.stored[ALONE] % WAITING] = here.leaves[way]
+        memory.stored[ALONE] += 1
+    if not before or others > WAITING // 2:  # else it is one of the last lines, which have been counted
+        memory.stored[OTHERS] += 1
+    here.waits[way], here.since[way] = before | words, memory.stored[OTHERS]
+    for share in range(2):
+        way, alone = OUT + 2 * share, sent(memory, share, STORED, words, 0)
+        earlier = sent(memory, share, STORED, before, 0) if before else 0
+        more = sent(memory, share, STORED, before | words, 0) - earlier
+        memory.busy[way] += more - alone  # it was counted by itself when it issued
+        hold(memory.held, way, more, t)
+    return before
+
+
 @inner
 def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, block: Integer, t: Integer) -> None:
     """Count what a request of a block will take of the ways to the L2: the block may end before it has left."""
@@ -308,7 +325,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
 
 
 @inlined
-def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, words: Integer, t: Integer) -> Integer:
+def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, t: Integer) -> Integer:
     """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
     come."""
     here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, memory.stage, line, t)
@@ -320,11 +337,9 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         there &= there - 1
     if missing:
         here.has[way] |= missing
-        at = t
-        if kind == CACHED:
-            note_asked(memory, line, spread(missing))
-            at = given_at(memory.cold, line, missing, t, fetch(memory, f, kind, ones(missing), t))
-            come(memory.stage, line, missing, here.upper[way], at)
+        note_asked(memory, line, spread(missing))
+        at = given_at(memory.cold, line, missing, t, fetch(memory, f, CACHED, ones(missing), t))
+        come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
             here.comes[4 * way + lowest(missing)] = at
@@ -339,8 +354,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
     last = t
     for n in range(memory.lines[row]):
         line, words = memory.line[row, n], memory.words[row, n]
-        if kind in (CACHED, KEPT):
-            at = look_up(memory, f, kind, line, words, t)
+        if kind == CACHED:
+            at = look_up(memory, f, line, words, t)
         elif kind == PAST:
             note_asked(memory, line, words)
             asked = sectors(words)
@@ -348,16 +363,17 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
-            leaves_at = max(memory.held[OUT] // 100, t)
-            at = send(memory, f, kind, words, together(memory, row, n, kind), t)
-            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
+            leaves_at, left, at = max(memory.held[OUT] // 100, t), sectors(words), t
             if kind == STORED:
                 upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
+                left &= ~sectors(store(memory, line, words, t))
             else:
+                at = send(memory, f, kind, words, together(memory, row, n, kind), t)
                 drop(memory.sets, line, words)
                 upper = place(memory.stage)
-            leave(memory.stage, line, sectors(words), upper, leaves_at)
+            if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2))
+            leave(memory.stage, line, left, upper, leaves_at)
             if kind == ATOMIC:
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
@@ -365,7 +381,10 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
 
 
 @inlined
-def has_room(memory: GlobalMemory, f: Numbers, t: Integer) -> bool:
-    """Whether a store may leave: what has left before it and is still on its way to the L2 is not too much."""
-    own, share = memory.held[OUT], memory.held[SHARE_OUT]
-    return bool(own <= 100 * (t + f.l2_ahead) and share <= 100 * (t + f.l2_buffer))
+def has_room(memory: GlobalMemory, f: Numbers, kind: Integer, t: Integer) -> bool:
+    """Whether a store or an addition may leave: what has left before it and is still on its way to the L2 is not too
+    much."""
+    own, ahead = memory.held[OUT], 100 * f.l2_ahead
+    if kind == STORED:
+        own, ahead = memory.queue[memory.stored[0] % WAITING], 0
+    return bool(own <= 100 * t + ahead and memory.held[SHARE_OUT] <= 100 * (t + f.l2_buffer))

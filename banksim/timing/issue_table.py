@@ -11,7 +11,7 @@ from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.machine.races.access_kinds import GROUP_ENDS
 from banksim.timing import asynchronous
 from banksim.timing.control_fields import control
-from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
+from banksim.timing.global_memory import ATOMIC, CACHED, NEAR, PAST, REDUCED, STORED
 from banksim.timing.issue_records import CODE
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
@@ -133,8 +133,8 @@ INDEXED = 4
 (tests/data/hardware/timing/latency.npz)."""
 BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
-LATER = {"cas": 5, "SHFL": 1}
-"""By op or opcode: how many cycles later than that of a load the result comes."""
+LATER = {"cas": 5, "SHFL": 1, "LDL": -2}
+"""By op or opcode: how many cycles later than that of a load the result comes (of local memory h200_hits.npz)."""
 
 
 def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
@@ -325,7 +325,7 @@ def reaches(i: Instruction) -> int:
     if i.name.startswith("ATOM"):
         return ATOMIC
     if i.name.startswith(("ST", "SUST", "SURED")):
-        return KEPT if space == "local" else STORED
+        return STORED
     return PAST if "STRONG" in i.modifiers and "CTA" not in i.modifiers else CACHED
 
 
