@@ -256,6 +256,7 @@ def issue(
         warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
     if row.fences and row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
         fence(path, begins + f.barrier)
+        path.servers[row.server] += row.each
     over = False
     if row.behind and active:
         over = act(sm, path, waiting, f, w, t, named)

@@ -132,7 +132,9 @@ INDEXED = 4
 """Cycles for which a constant holds its sub-core's way whose address needs a register
 (tests/data/hardware/timing/latency.npz)."""
 BY_REGISTER = 12
-"""Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
+"""Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz),"""
+ENDS = 2
+"""… and for which its end holds that unit (h200_resident.npz: named)."""
 LATER = {"cas": 5, "SHFL": 1, "LDL": -2}
 """By op or opcode: how many cycles later than that of a load the result comes (of local memory h200_hits.npz)."""
 
@@ -183,7 +185,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
             row["waits"], row["fences"] = "ARV" not in i.modifiers, "SYNC" in i.modifiers  # others were not measured
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
-                row["way"] = max(row["way"], BY_REGISTER)
+                row["way"], row["each"] = max(row["way"], BY_REGISTER), ENDS
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
                 row["values"] = i.operands[0].number
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
