@@ -40,6 +40,7 @@ STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/d
 MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
 TILES = "whole sectors, one to four of each line, stored on one H200: tests/data/timing/h200_tiles.json (quads)"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
+HITS = "loads that the L1 has, by 1 to 64 warps on one H200: tests/data/timing/h200_hits.npz"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -323,7 +324,8 @@ H200 = Figures(
         **measured(ISSUES, unexecuted=1),
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
-        **measured(MEMORY, l1=10, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
+        **measured(HITS, l1=8),
+        **measured(MEMORY, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
         **measured(MERGES, l2_places=31, l2_under_way=500),
         **measured(BEYOND_L2, written=0, drain=0, copies_later=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),

@@ -1,8 +1,9 @@
 """Global memory behind a multiprocessor: its L1 cache, and its share of the L2 cache that all multiprocessors share.
 
-A load takes the path for as many cycles as its busiest bank: tags of lines lie in four of them, words in 32. What else
-is asked takes a transaction for each line of 128 bytes. The L1 has tags by line and valid bits by sector of 32 bytes.
-What is stored goes on to the L2, and loads find its words in the L1, which loses what is added to. Sectors that it
+Loads and stores read the tags of their lines first, a cycle for each in the busiest of four banks, then they take as
+many transactions as the busiest of 32 banks of words. Atomics take one for each line of 128 bytes. The L1 has tags by
+line and valid bits by sector of 32 bytes. What is stored, to local memory too, goes on to the L2; loads find its words
+in the L1, which loses what is added to. Sectors that it
 lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
 if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores with those
 to the same line that still wait. Assumed: the L2 has everything, others do as this multiprocessor, and sets of the L1.
@@ -31,15 +32,16 @@ from banksim.timing.l1_cache import (
     sectors,
     set_of,
     spread,
-    tag_bank,
+    tag_passes,
     take_up,
+    word_passes,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
 from banksim.timing.waiting_stores import WaitingStores, join, new_waiting_stores, wait_fewer
 
-NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, KEPT, REMOTE = range(8)
+NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, REMOTE = range(7)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
-or with one; stores to local memory, which the L1 keeps; goes to other blocks' shared memory."""
+or with one; goes to other blocks' shared memory."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
 LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE = range(6)
@@ -85,7 +87,7 @@ class GlobalMemory(NamedTuple):
 
 
 def no_costs() -> npt.NDArray[np.int64]:
-    return np.zeros((2, KEPT + 1, BESIDE + 1), np.int64)
+    return np.zeros((2, ATOMIC + 1, BESIDE + 1), np.int64)
 
 
 def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
@@ -152,36 +154,16 @@ def leaves(far: Integer) -> bool:
 
 
 @inlined
-def passes(memory: GlobalMemory, row: Integer, load: bool) -> Integer:
-    """How many transactions of the path a request takes whose lines have been noted."""
+def tags_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
+    """How many passes through the tags a request takes whose lines have been noted."""
+    return 0 if kind in (REDUCED, ATOMIC) else tag_passes(memory.line[row], memory.lines[row])
+
+
+@inlined
+def words_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
+    """… and how many transactions behind them."""
     n: Integer = memory.lines[row]
-    if not load or n == 1:
-        return n
-    tags: Integer = 0  # a byte for each bank
-    units: Integer = 0  # by bank of words: a bit of the number of lines that have one there
-    twos: Integer = 0
-    fours: Integer = 0
-    eights: Integer = 0
-    sixteens: Integer = 0
-    all_of_them: Integer = -1
-    for k in range(n):
-        tags += 1 << 8 * tag_bank(memory.line[row, k])
-        carry = memory.words[row, k]
-        all_of_them &= carry
-        units, carry = units ^ carry, units & carry
-        twos, carry = twos ^ carry, twos & carry
-        fours, carry = fours ^ carry, fours & carry
-        eights, carry = eights ^ carry, eights & carry
-        sixteens ^= carry
-    most: Integer = 0
-    for k in range(4):
-        most = max(most, tags >> 8 * k & 255)
-    words: Integer = 0
-    among: Integer = -1
-    for bits in (sixteens, eights, fours, twos, units):
-        words = 2 * words + ((among & bits) != 0)
-        among = among & bits if among & bits else among
-    return max(most, n if all_of_them else words)
+    return n if kind in (REDUCED, ATOMIC) else word_passes(memory.words[row], n)
 
 
 @inlined
@@ -344,7 +326,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
 
 
 @inlined
-def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, words: Integer, t: Integer) -> Integer:
+def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, t: Integer) -> Integer:
     """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
     come."""
     here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, memory.stage, line, t)
@@ -356,12 +338,10 @@ def look_up(memory: GlobalMemory, f: Numbers, kind: Integer, line: Integer, word
         there &= there - 1
     if missing:
         here.has[way] |= missing
-        at = t
-        if kind == CACHED:
-            note_asked(memory, line, spread(missing))
-            at = fetch(memory, f, kind, ones(missing), t)
-            at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
-            come(memory.stage, line, missing, here.upper[way], at)
+        note_asked(memory, line, spread(missing))
+        at = fetch(memory, f, CACHED, ones(missing), t)
+        at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
+        come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
             here.comes[4 * way + lowest(missing)] = at
@@ -376,8 +356,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
     last = t
     for n in range(memory.lines[row]):
         line, words = memory.line[row, n], memory.words[row, n]
-        if kind in (CACHED, KEPT):
-            at = look_up(memory, f, kind, line, words, t)
+        if kind == CACHED:
+            at = look_up(memory, f, line, words, t)
         elif kind == PAST:
             note_asked(memory, line, words)
             asked = sectors(words)

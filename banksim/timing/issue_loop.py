@@ -23,16 +23,15 @@ from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.data_stage import MEETS, is_upper, sectors_of
 from banksim.timing.global_memory import (
     ATOMIC,
-    CACHED,
     NEAR,
-    PAST,
     REDUCED,
     REMOTE,
     STORED,
     issued,
     leaves,
     note_lines,
-    passes,
+    tags_of,
+    words_of,
 )
 from banksim.timing.instruction_caches import LINE, fetched, turn
 from banksim.timing.issue_records import (
@@ -88,14 +87,16 @@ def request(
     transaction."""
     row = sm.code[i]
     cost, parts, later, what, far = row.cost, 1, row.later, issue_table.OTHER, NEAR
+    tags: Integer = 0
     number = shared_memory_path.next_row(path)
     if row.far:
         if sm.constant[0] or not context.far_mask:
             what, cost, later = issue_table.ASSUMED, row.cost if row.cost else f.global_cost, f.global_latency
         else:
-            what, far, later = issue_table.GLOBAL, row.far, f.l1
+            what, far, later = issue_table.GLOBAL, row.far, f.l1 + row.later
             note_lines(path.memory, number, context, far in (REDUCED, ATOMIC))
-            cost = max(row.cost, passes(path.memory, number, far in (CACHED, PAST)))
+            tags = max(row.cost, tags_of(path.memory, number, far))
+            cost = max(row.cost, words_of(path.memory, number, far))
             if leaves(far):
                 issued(path.memory, number, far, row.floats, context.block, t)
     if context.asked:
@@ -107,18 +108,16 @@ def request(
         if not row.copies:
             later, what, far = row.later, issue_table.SHARED, REMOTE if memo.op in TO_OTHERS else NEAR
         if row.copies:
-            cost = (f.copy_ways * cost + f.copy) // 2
+            cost, tags = (f.copy_ways * cost + f.copy) // 2, 0
         elif row.returns:
             cost = max(cost, parts)
         sm.served[0] += 1
         sm.served[1] += cost
-    if not row.returns:
-        parts = 0
+    parts = parts if row.returns else 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     holds = row.apart if active else f.unexecuted
-    path.requests[number].holds = holds
-    path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else min(holds, f.apart))
-    path.requests[number].far = far
+    path.sub_cores[sm.warps[w].core].next = t + (holds if leaves(row.far) else min(holds, f.apart))
+    path.requests[number].far, path.requests[number].tags, path.requests[number].holds = far, tags, holds
     if context.asked and far != REMOTE:
         near = path.requests[number]
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
@@ -232,8 +231,8 @@ def issue(
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
-    if row.far == STORED and active:
-        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
+    if row.far and active:
+        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + (2 if row.far == STORED else 0)
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
@@ -257,6 +256,7 @@ def issue(
         warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
     if row.fences and row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
         fence(path, begins + f.barrier)
+        path.servers[row.server] += row.each
     over = False
     if row.behind and active:
         over = act(sm, path, waiting, f, w, t, named)

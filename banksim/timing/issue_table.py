@@ -11,7 +11,7 @@ from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.machine.races.access_kinds import GROUP_ENDS
 from banksim.timing import asynchronous
 from banksim.timing.control_fields import control
-from banksim.timing.global_memory import ATOMIC, CACHED, KEPT, NEAR, PAST, REDUCED, STORED
+from banksim.timing.global_memory import ATOMIC, CACHED, NEAR, PAST, REDUCED, STORED
 from banksim.timing.issue_records import CODE
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
@@ -132,9 +132,11 @@ INDEXED = 4
 """Cycles for which a constant holds its sub-core's way whose address needs a register
 (tests/data/hardware/timing/latency.npz)."""
 BY_REGISTER = 12
-"""Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz)."""
-LATER = {"cas": 5, "SHFL": 1}
-"""By op or opcode: how many cycles later than that of a load the result comes."""
+"""Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz),"""
+ENDS = 2
+"""… and for which its end holds that unit (h200_resident.npz: named)."""
+LATER = {"cas": 5, "SHFL": 1, "LDL": -2}
+"""By op or opcode: how many cycles later than that of a load the result comes (of local memory h200_hits.npz)."""
 
 
 def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
@@ -183,7 +185,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
             row["waits"], row["fences"] = "ARV" not in i.modifiers, "SYNC" in i.modifiers  # others were not measured
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
-                row["way"] = max(row["way"], BY_REGISTER)
+                row["way"], row["each"] = max(row["way"], BY_REGISTER), ENDS
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
                 row["values"] = i.operands[0].number
             row["alone"] = i.opcode.startswith(WIDE) and len(sources) == 3
@@ -325,7 +327,7 @@ def reaches(i: Instruction) -> int:
     if i.name.startswith("ATOM"):
         return ATOMIC
     if i.name.startswith(("ST", "SUST", "SURED")):
-        return KEPT if space == "local" else STORED
+        return STORED
     return PAST if "STRONG" in i.modifiers and "CTA" not in i.modifiers else CACHED
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.requests.lane_intrinsics import equal_or_least, ones
-from banksim.system.compiled_types import Integer
+from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined
 from banksim.timing.data_stage import DataStage, place
 
@@ -43,6 +43,43 @@ def tag_bank(line: Integer) -> Integer:
     low, high = TAG_BANKS
     bank: Integer = ones(line & low) & 1 | (ones(line & high) & 1) << 1
     return bank
+
+
+@inlined
+def tag_passes(lines: Integers, n: Integer) -> Integer:
+    """How many times the busiest bank of tags is read for the first n of these lines."""
+    tags: Integer = 0  # a byte for each bank
+    for k in range(n):
+        tags += 1 << 8 * tag_bank(lines[k])
+    most: Integer = 0
+    for k in range(4):
+        most = max(most, tags >> 8 * k & 255)
+    return most
+
+
+@inlined
+def word_passes(words: Integers, n: Integer) -> Integer:
+    """How many times the busiest bank is accessed for the first n of these masks of words of a line."""
+    units: Integer = 0  # by bank: a bit of the number of lines that have a word there
+    twos: Integer = 0
+    fours: Integer = 0
+    eights: Integer = 0
+    sixteens: Integer = 0
+    all_of_them: Integer = -1
+    for k in range(n):
+        carry = words[k]
+        all_of_them &= carry
+        units, carry = units ^ carry, units & carry
+        twos, carry = twos ^ carry, twos & carry
+        fours, carry = fours ^ carry, fours & carry
+        eights, carry = eights ^ carry, eights & carry
+        sixteens ^= carry
+    most: Integer = 0
+    among: Integer = -1
+    for bits in (sixteens, eights, fours, twos, units):
+        most = 2 * most + ((among & bits) != 0)
+        among = among & bits if among & bits else among
+    return n if all_of_them else most
 
 
 @inlined

@@ -21,15 +21,7 @@ from banksim.timing.asynchronous import Behind, arrived, new_behind, served
 from banksim.timing.between_blocks import Between, cross, may_leave, new_between
 from banksim.timing.data_stage import NOTHING
 from banksim.timing.data_stage import serve as meets
-from banksim.timing.global_memory import (
-    NEAR,
-    REMOTE,
-    GlobalMemory,
-    has_room,
-    leaves,
-    new_memory,
-    reach,
-)
+from banksim.timing.global_memory import NEAR, REMOTE, GlobalMemory, has_room, leaves, new_memory, reach
 
 SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
@@ -45,6 +37,7 @@ REQUEST = np.dtype(
         ("warp", "i8"),
         ("moves", "i8"),  # the cycle from which on it may go on
         ("cost", "i8"),  # transactions
+        ("tags", "i8"),  # … and passes through the tags of the L1 before these
         ("parts", "i8"),  # transfers over the result bus; 0: nothing comes back
         ("write", "i8"),  # scoreboards, -1: none
         ("read", "i8"),
@@ -80,6 +73,7 @@ ONE = np.dtype(
         ("left", "i8"),  # how many have left it
         ("bus", "i8"),  # until when it is held
         ("free", "i8"),  # how many records are
+        ("tags", "i8"),  # until when the tags of the L1 are read
         ("through", "i8"),  # when all that the slots have begun with is through,
         ("opens", "i8"),  # … and when they go on behind a barrier
         ("ended", "i8"),  # how many barriers have ended,
@@ -204,7 +198,7 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
             if not request.parts:
                 path.between.posted[0] -= request.own
             comes = cross(path.between, request.own, request.to, request.asked, request.shared, t) + f.remote
-        elif request.far != NEAR:
+        elif request.far != NEAR and (request.parts or not leaves(request.far)):
             copied = request.upper if request.copies else -1
             comes = reach(path.memory, f, row, request.far, copied, t)
         if request.parts:
@@ -239,6 +233,8 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
                 continue
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
+            if leaves(request.far) and not request.parts:
+                reach(path.memory, f, row, request.far, -1, t + f.service)
             one.through = max(one.through, path.ends[slot] + max(request.fetches, 1))
             if request.fetches:
                 waiting.stored[request.warp] = path.ends[slot] + request.fetches
@@ -303,6 +299,9 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     core.left += 1
     waiting.soon[best] = 0
     request.moves = t + f.to_slot
+    if request.tags:
+        one.tags = max(one.tags, t) + request.tags
+        request.moves = one.tags + f.to_slot - 1
     request.fenced = 0
     while one.passed < one.ended and path.barriers[one.passed % ENDED] <= t:
         request.fenced = 1
@@ -381,7 +380,7 @@ def offer(
     row = path.free[one.free]
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
-    request.far, request.copies, request.reads, request.holds = NEAR, 0, 0, f.apart
+    request.tags, request.far, request.copies, request.reads, request.holds = 0, NEAR, 0, 0, f.apart
     request.meets = NOTHING
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row

@@ -103,7 +103,7 @@ def run_timed(
 
     seen: list[npt.NDArray[np.void]] = []
     at_first: FirstAsked | None = None
-    alike = False
+    come_alike = False
 
     def simulate(
         way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen, noted: int = 0
@@ -151,8 +151,8 @@ def run_timed(
         if not timing.cold:
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
         streamed = [] if timing.cold else not_there(known.dram, all_of_it)
-        missing[streamed], alike = True, bool(streamed)
-        known = known.behind_dram(has, bool(missing.any()), alike)
+        missing[streamed], come_alike = True, bool(streamed)
+        known = known.behind_dram(has, bool(missing.any()), come_alike)
         if missing.any():
             active = min(launch.blocks, known.multiprocessors)
             at_first = first_asked(launch, asked, missing, max(len(first.blocks), 1), together, active)
@@ -169,7 +169,7 @@ def run_timed(
     if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
         best = simulate(before, ideal=True)
     timed = replace(cycles(launch, known, timing, outcome, best, has, of_host), elsewhere=way.assumes)
-    if at_first and not alike:
+    if at_first and not come_alike:
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
         parts = [count(launch)]

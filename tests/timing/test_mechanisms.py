@@ -101,6 +101,13 @@ def test_a_warp_that_yields_keeps_the_requests_of_its_sub_core(name: str) -> Non
     assert taken == pytest.approx(slope(f"rate_{name}", 0x11111111, measured=True), rel=0.035)
 
 
+@pytest.mark.parametrize("active", [0xF, 0xFF, ALL])
+def test_what_is_stored_to_a_line_that_waits_for_the_l2_goes_with_it(active: int) -> None:
+    """All warps store to the same eight lines; these took three and four times as long while each store went alone."""
+    taken = slope("rate_stg_plain", active, measured=False)
+    assert taken == pytest.approx(slope("rate_stg_plain", active, measured=True), rel=0.02)
+
+
 def test_short_branches_find_the_lines_that_came_ahead_of_them() -> None:
     """Sixteen links of two halves in a loop of 60 lines, each over lines that its sub-core lacks again."""
     arrays, kernels = chains()
