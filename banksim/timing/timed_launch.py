@@ -24,6 +24,7 @@ from banksim.timing.bank_conflicts import bank_conflicts, untold
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
 from banksim.timing.dram import (
     MOST,
+    MOSTLY,
     WITNESSES,
     FirstAsked,
     accesses,
@@ -43,8 +44,6 @@ from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
 """Warp instructions."""
-HALF = 0.5
-"""The L2 is taken to have no line of an array, at first, of which it lacks so much."""
 MOST_COPIED = 1 << 28
 """Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
@@ -140,7 +139,7 @@ def run_timed(
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
         all_of_it = accesses(launch, asked, times)
         has = traffic(known.dram, all_of_it, lacks)
-        missing = lacks >= HALF
+        missing = lacks >= MOSTLY
         if not timing.cold:
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
         streamed = [] if timing.cold else not_there(known.dram, all_of_it)
