@@ -33,6 +33,8 @@ SMALL = 1 << 16
 """Bytes of an array whose lines are so few that it is not asked whether the L2 has them."""
 ALL_THERE = 5
 """More sectors than a line has."""
+MOSTLY = 0.5
+"""The L2 is taken to have no line of an array, at first, of which it lacks so much."""
 REGULAR = 4
 """One in so many."""
 NEAR = 24
@@ -82,19 +84,25 @@ class FirstAsked(NamedTuple):
 
 def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
-    launch has used since they were allocated or copied from the host, or so long ago that others took their place.
-    Of arrays of which it has the end, a launch waits for what it lacks as if that were all (h200_first.json)."""
+    launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
     shares = np.full(len(launch.buffers), float(cold))
     if isinstance(launch.buffers, ProgramMemory):
         recent = launch.buffers.recent
         for number, since in since_each(recent.used).items():
             shares[number] = max(cold, beyond(dram, since))
         sizes = places(launch.buffers)[:, 1]
-        late = {number for number, since in since_each(recent.copied).items() if since > LAST_COPIES}
-        for number in late | recent.new:
+        for number, share in (dict.fromkeys(recent.new, 1.0) | not_kept(recent.copied)).items():
             if sizes[number] > SMALL or launch.buffers[number].of_host:
-                shares[number] = 1
+                shares[number] = share
     return shares
+
+
+def not_kept(copied: dict[int, float]) -> dict[int, float]:
+    """Which share of each buffer the L2 lacks that was copied from the host: it has the last of them. Where it lacks
+    most of one, a launch waits as if it lacked all (h200_first.json)."""
+    ends = ((number, LAST_COPIES - since + copied[number]) for number, since in since_each(copied).items())
+    lacks = ((number, 1 - min(max(end, 0) / copied[number], 1)) for number, end in ends)
+    return {number: share if share < MOSTLY else 1 for number, share in lacks}
 
 
 def beyond(dram: Dram, size: float) -> float:

@@ -24,6 +24,7 @@ from banksim.timing.bank_conflicts import bank_conflicts, untold
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
 from banksim.timing.dram import (
     MOST,
+    MOSTLY,
     WITNESSES,
     FirstAsked,
     accesses,
@@ -45,8 +46,6 @@ from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
 """Warp instructions."""
-HALF = 0.5
-"""The L2 is taken to have no line of an array, at first, of which it lacks so much."""
 MOST_COPIED = 1 << 28
 """Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
@@ -147,7 +146,7 @@ def run_timed(
         at_a_time = len(first.blocks) * min(launch.blocks, known.multiprocessors) / launch.blocks
         all_of_it = accesses(launch, known.dram, asked, times, at_a_time)
         has = traffic(known.dram, all_of_it, lacks)
-        missing = lacks >= HALF
+        missing = lacks >= MOSTLY
         if not timing.cold:
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
         streamed = [] if timing.cold else not_there(known.dram, all_of_it)

@@ -8,7 +8,7 @@ import pytest
 
 from banksim.architectures.latencies import H200
 from banksim.machine.program_memory import Recent, since_each
-from banksim.timing.dram import LAST_COPIES
+from banksim.timing.dram import LAST_COPIES, not_kept
 from helpers.commands import out_of
 from helpers.places import DATA
 
@@ -160,3 +160,10 @@ def test_of_what_was_copied_from_the_host_the_l2_has_the_last_and_what_it_had(ho
     assert left("filled, pageable", 32) > 0.98 * 32
     assert left("pageable, B too", 8) < 0.5
     assert left("read, B pageable", 16) == 16
+
+
+def test_a_launch_waits_for_what_was_copied_before_the_last() -> None:
+    small, large = 4 << 20, 16 << 20
+    assert not_kept({1: small, 2: small}) == {1: 1, 2: pytest.approx(1 - LAST_COPIES / small)}
+    assert not_kept({1: 1 << 20, 2: 1 << 20}) == {1: 0, 2: 0}
+    assert not_kept({1: large}) == {1: 1}
