@@ -151,7 +151,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["even"], row["odd"] = reads(i, fresh)
             row["even_slack"], row["odd_slack"] = (slack(fresh, parity) for parity in (0, 1))
         kept[wide] = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
-        row["stall"], row["wait"], row["yields"] = max(c.stall, 1), c.wait, c.yields
+        row["stall"], row["wait"], row["yields"] = max(c.stall, 1 + (c.stall == 1 and c.yields)), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
         row["read"] = -1 if c.read is None else c.read
         row["pipe"] = row["register"] = row["matches"] = row["values"] = -1
