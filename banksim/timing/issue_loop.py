@@ -116,7 +116,7 @@ def request(
     parts = parts if row.returns else 0
     offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
     holds = row.apart if active else f.unexecuted
-    path.sub_cores[sm.warps[w].core].next = t + (holds if leaves(row.far) else min(holds, f.apart))
+    path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else min(holds, f.apart))
     path.requests[number].far, path.requests[number].tags, path.requests[number].holds = far, tags, holds
     if context.asked and far != REMOTE:
         near = path.requests[number]
@@ -231,8 +231,8 @@ def issue(
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
-    if row.far and active:
-        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + (2 if row.far == STORED else 0)
+    if row.far == STORED and active:
+        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
