@@ -41,6 +41,7 @@ MERGES = "words of one line stored one after the other on one H200: tests/data/t
 TILES = "whole sectors, one to four of each line, stored on one H200: tests/data/timing/h200_tiles.json (quads)"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 HITS = "loads that the L1 has, by 1 to 64 warps on one H200: tests/data/timing/h200_hits.npz"
+CONSTANTS = "constants read for the first time in a launch on one H200: tests/data/timing/h200_constants.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
 
@@ -118,6 +119,8 @@ class Numbers(NamedTuple):
     code_farthest: int  # … or the L2
     code_apart: int  # between lines that follow one another, from the cache behind the multiprocessor's
     code_apart_l2: int  # … and from the L2
+    constants: int  # more until a constant comes whose line no instruction of the launch has asked for,
+    constants_l2: int  # … and if the cache behind that lacks it: from the L2
     barrier: int  # from the last arrival at a barrier to the release
     join: int  # more than a branch, where another group of the warp goes on with the same instruction,
     switch: int  # … or with another
@@ -319,6 +322,7 @@ H200 = Figures(
         **measured(RESIDENT, settle=2),
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
+        **measured(CONSTANTS, constants=73, constants_l2=190),
         **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
         **measured(PARTS, buried=38),
         **measured(ISSUES, unexecuted=1),

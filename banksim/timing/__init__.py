@@ -12,6 +12,7 @@ barrier_releases.py     how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers
 work_behind.py          … and how long that takes
 instruction_caches.py   from which cache a line of code comes, and what taken branches take
+constant_caches.py      which constants a multiprocessor has
 issue_records.py        the records and arrays on which that loop works
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 global_memory.py        what lies behind it: the caches' times, and the share of the L2

@@ -20,6 +20,7 @@ from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
 from banksim.timing.barrier_releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
+from banksim.timing.constant_caches import constant_comes
 from banksim.timing.data_stage import MEETS, is_upper, sectors_of
 from banksim.timing.global_memory import (
     ATOMIC,
@@ -175,6 +176,7 @@ def issue(
     if active and (row.uniform >= 0 or row.base >= 0):
         named = name(waiting.behind, row, record, warp.record + state.REGISTERS, mask)
     parts = different(warp, row.values, mask) if active and row.values >= 0 else 1
+    come = constant_comes(sm.constants, f, warp, row.constant, row, record, mask, t)
     early = warp.state == BLOCKED
     answer: Integer = np.int32(codes.RUN)
     if early:  # behind its barrier: it will be executed when that releases the warp
@@ -204,7 +206,7 @@ def issue(
     warp.ready = t + row.stall + row.more + late
     waiting.wake[w] = warp.ready
     begins = t + row.way
-    latency = np.int64(row.latency)
+    latency = np.int64(row.latency) + come - t
     if row.pipe >= 0:
         pipe = pipe_of(sm, warp.core, row)
         sm.pipes[warp.core, pipe] = t + (HALF if row.pipe == FMA else row.interval)
@@ -257,9 +259,7 @@ def issue(
     if row.fences and row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
         fence(path, begins + f.barrier)
         path.servers[row.server] += row.each
-    over = False
-    if row.behind and active:
-        over = act(sm, path, waiting, f, w, t, named)
+    over = row.behind != 0 and active and act(sm, path, waiting, f, w, t, named)
     if answer == codes.DONE:
         warp.state, warp.ended = DONE, t
         if cluster_of(context).phase != of_cluster:

@@ -72,6 +72,10 @@ class IssueRow(Protocol):
     apart: I4  # of MEMORY: cycles until the sub-core's next one may issue
     fetches: I4  # of MEMORY: cycles from a store's service until its data come
     matches: I4  # of MATCH.ANY: the register with the masks that it finds; -1: none
+    constant: I8  # of LDC: where the constant begins that it reads, among all banks; -1: none
+    operand: I8  # … of others, which issue when it has come
+    lane_index: I4  # … the register that is added to that, -1: none,
+    uniform_index: I4  # … and the uniform one
     values: I4  # of LDC and WARPSYNC: the register whose different values are served one after the other; -1: none
     each: I4  # … more for each of them (of LDC after the first) until the result comes, or the warp goes on
     floats: I4  # of an addition to global memory: whether it is one of floats
@@ -122,6 +126,7 @@ class Multiprocessor(NamedTuple):
     held: npt.NDArray[np.int64]  # by sub-core: the cycle until which it issues nothing, since registers come late
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches
+    constants: npt.NDArray[np.int64]  # (cache, line): when each line of constants has come
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
     served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction

@@ -10,6 +10,7 @@ from banksim.machine.operations.loads_and_stores import SPACES, memory_operand, 
 from banksim.machine.operations.loads_and_stores import request as asks
 from banksim.machine.races.access_kinds import GROUP_ENDS
 from banksim.timing import asynchronous
+from banksim.timing.constant_caches import note_constant
 from banksim.timing.control_fields import control
 from banksim.timing.global_memory import ATOMIC, CACHED, NEAR, PAST, REDUCED, STORED
 from banksim.timing.issue_records import CODE
@@ -194,6 +195,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             if row["kind"] == PLAIN and counted:
                 row["kind"] = VARIABLE
         follow(row, i)
+        note_constant(row, i)
         guard = i.predicate
         row["guard"] = -1 if guard is None else guard.number + 8 * (guard.kind == "UP")
         row["inverted"] = guard is not None and guard.inverted

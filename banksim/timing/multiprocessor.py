@@ -25,6 +25,7 @@ from banksim.system.bundles import Words
 from banksim.timing import data_stage, issue_loop, issue_records, shared_memory_path
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
+from banksim.timing.constant_caches import new_constants
 from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import GlobalMemory, busy, new_memory, sent_by
 from banksim.timing.instruction_caches import new_caches
@@ -172,6 +173,7 @@ class One:
             held=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers, code_kept),
+            constants=new_constants(launch),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),

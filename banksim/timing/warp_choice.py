@@ -9,6 +9,7 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
+from banksim.timing.constant_caches import constant_comes
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import BOTH, FMA, HEAVY, MEMORY, PLAIN, TENSOR
 from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
@@ -135,6 +136,12 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
             end = waits_until(sm, waiting, f, w)
             if end < 0 or end > t:
                 waiting.wake[w] = NEVER if end < 0 else end
+                return False
+        if row.operand >= 0:
+            come = constant_comes(sm.constants, f, warp, row.operand, row, record_of(warp), 0, t)
+            warp.ready = max(warp.ready, come)
+            if warp.ready > t:
+                waiting.wake[w] = warp.ready
                 return False
         if warp.turn < 0:
             warp.turn = t + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)

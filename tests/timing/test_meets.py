@@ -109,7 +109,7 @@ def test_chains_of_random_places_with_cold_caches(words: int, threads: int) -> N
     (took,) = (row[5] for row in recorded()["chains by chance"] if row[:3] == ["chain", words, threads])
     following = np.random.default_rng(4).permutation(words).astype(u32)
     found = microseconds("chain", threads // 128, 128, np.zeros(threads, u32), following, u32(8), cold=True)
-    assert found == pytest.approx(took - EVENT, rel=0.11)
+    assert found == pytest.approx(took - EVENT, rel=0.115)
 
 
 def test_which_lines_are_a_multiprocessor_s_own() -> None:
