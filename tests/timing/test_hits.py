@@ -97,8 +97,8 @@ def test_what_is_stored_goes_on_to_the_l2_with_what_waits_of_its_line(
 
 @pytest.mark.xfail(
     strict=True,
-    reason="of rings of whole lines 28 wait on an H200 and 32 do not, whatever is stored to them since; here the last 31"
-    " wait, as structures do that are stored word by word (test_merges.py): with 29, these are up to 44 % too long",
+    reason="of rings of whole lines 28 wait on an H200 and 32 do not, whatever is stored to them since; here the last"
+    " 31 wait, as structures do that are stored word by word (test_merges.py): with 29, these are up to 44 % too long",
 )
 @pytest.mark.parametrize(
     ("name", "threads", "within"),
