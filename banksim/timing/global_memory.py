@@ -107,12 +107,11 @@ def new_memory(
     active: int = 0,
     noted: int = 0,
     shared: bool = False,
-    together: int = 0,
     cold: npt.NDArray[np.void] | None = None,
 ) -> GlobalMemory:
     """Behind a path of so many rows, with an L1 cache of so many bytes; figures as for `costs_of`. `noted`: how many of
-    the lines that the L2 is asked for are remembered. `shared`: whether blocks have shared memory. `together`: how many
-    of them run at the same time. `cold`: arrays of which no cache has anything (COLD_ARRAY)."""
+    the lines that the L2 is asked for are remembered. `shared`: whether blocks have shared memory. `cold`: arrays of
+    which no cache has anything (COLD_ARRAY)."""
     per_line = rows, 32
     return GlobalMemory(
         line=np.zeros(per_line, np.int64),
@@ -129,7 +128,7 @@ def new_memory(
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
         waiting=new_waiting_stores(),
-        same=new_same_lines(known, active, together),
+        same=new_same_lines(known, active),
         cold=new_cold_lines(cold, known.dram.later if known else (0,)),
         stage=new_stage(l1_bytes, active == 1, shared),
         costs=costs_of(known, active) if known else no_costs(),

@@ -269,8 +269,7 @@ class Simulation:
         self.stop_word = np.zeros(1, np.uint32)
         clusters = [ClusterMemory(launch, launch.cluster_blocks) for _ in range(resident)]
         self.each: list[One] = []
-        together = min(launch.blocks, active * resident)
-        memory = partial(new_memory, known=figures, active=active, noted=noted, together=together, cold=cold)
+        memory = partial(new_memory, known=figures, active=active, noted=noted, cold=cold)
         for rank in range(launch.cluster_blocks):
             workers = [Worker(launch, compiled, *rules, 1 << 60, self.stop_word) for _ in range(resident)]
             for worker, cluster in zip(workers, clusters, strict=True):
@@ -280,6 +279,7 @@ class Simulation:
             one.sm = one.sm._replace(stop=self.stop_word)
             one.sm.ideal[0], one.sm.constant[0] = ideal, global_latency is not None
             one.sm.clock[issue_records.ALLOWED] = at_most or max_instructions or 1 << 60
+            one.path.memory.same.together[0] = min(launch.blocks, active * resident)
             if seen:
                 remember(one.path.memory.same, seen[rank])
             self.each.append(one)

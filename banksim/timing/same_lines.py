@@ -50,11 +50,11 @@ class SameLines(NamedTuple):
     added: npt.NDArray[np.void]  # of dtype ADDED
 
 
-def new_same_lines(known: Figures | None = None, active: int = 0, together: int = 0) -> SameLines:
+def new_same_lines(known: Figures | None = None, active: int = 0) -> SameLines:
     added = np.zeros(KNOWN, ADDED)
     added["line"] = -1
     costs = np.array(known.slices if known else (0, 0, 0), np.int64) * active
-    return SameLines(np.full(1, NEVER), costs, np.array([together]), added)
+    return SameLines(np.full(1, NEVER), costs, np.zeros(1, np.int64), added)
 
 
 def remember(same: SameLines, added: npt.NDArray[np.void]) -> None:
