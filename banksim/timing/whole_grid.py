@@ -23,6 +23,7 @@ class Estimate:
     around          microseconds that the launch takes besides: its start and its end
     assumed         share of the warps' time that rests on assumed latencies
     work            warp instructions of a block by those of one that was timed, in the mean
+    unequal         whether blocks take unequally long, and all of them were put into a rough schedule
     dram            cycles that DRAM takes for what the L2 lacks; 0 where it is taken to have everything
     """
 
@@ -36,6 +37,7 @@ class Estimate:
     around: float
     assumed: float
     work: float
+    unequal: bool
     dram: int
 
     @property
@@ -67,6 +69,7 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
+        unequal=cycles.unequal is not None,
         dram=round(of_dram(cycles)),
     )
 

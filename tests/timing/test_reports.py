@@ -10,7 +10,7 @@ import pytest
 import banksim
 from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import occupancy
-from banksim.report.text.cycles import as_json, page, timing
+from banksim.report.text.cycles import as_json, launch, page, timing
 from banksim.runs.outcome import Run
 from banksim.timing.whole_grid import estimate
 from helpers.commands import err_of, out_of, reported
@@ -118,6 +118,7 @@ def test_blocks_that_do_more_than_those_timed_take_longer(source: Path) -> None:
     assert run.cycles.unequal is not None
     assert found.cycles == run.cycles.unequal + run.cycles.left
     assert found.cycles == pytest.approx(run.cycles.work * all_alike, rel=0.05)
+    assert "4.21 times as many instructions as those that were timed, but not all alike" in launch(found)
     assert f"execute {found.work:.2f} times as many" in timing(run, 1000).plain
     assert "much longer" in timing(run, 1000).plain
 

@@ -130,7 +130,10 @@ def launch(found: Estimate) -> str:
             f"memory whose latency is assumed; with more than {MOST_ASSUMED:.0%} no estimate is made."
         )
     rests = f"; {found.assumed:.0%} of it rests on an assumed latency of memory" if found.assumed else ""
-    if round(found.work, 2) != 1:
+    if found.unequal:
+        rests += f"; its blocks execute {found.work:.2f} times as many instructions as those that were timed, but not "
+        rests += "all alike: by a rough schedule of all of them"
+    elif round(found.work, 2) != 1:
         rests += f"; its blocks execute {found.work:.2f} times as many instructions as those that were timed, and are "
         rests += "assumed to take as much longer" if found.work > 1 else "assumed to take as much less time"
     if found.dram:
@@ -234,6 +237,7 @@ def as_json(run: Run) -> dict[str, object]:
             "waves": found.waves,
             "cycles": found.cycles,
             "work": found.work,
+            "unequal": found.unequal,
             "start_and_end_microseconds": found.around,
             "microseconds": found.microseconds,
         },
