@@ -109,3 +109,8 @@ def places(buffers: Sequence[Buffer]) -> Places:
     if isinstance(buffers, ProgramMemory):
         return buffers.places
     return np.array([buffer.place for buffer in buffers], np.uint64)
+
+
+def recent_of(buffers: Sequence[Buffer]) -> Recent | None:
+    """What the caches may still have of the memory of a program; None for a launch by itself."""
+    return buffers.recent if isinstance(buffers, ProgramMemory) else None

@@ -101,8 +101,8 @@ def given_at(
 ) -> Integer:
     """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then, from
     DRAM so much later as it is written to: in the mean, all of them, unless those from there come alike."""
-    if len(cold.later) != 1:
-        soonest += drained
+    own = drained if len(cold.later) == 1 else 0
+    soonest += drained - own
     if len(cold.lines) == 0:
         return soonest
     known = cold.lines[scrambled(line) % SEEN]
@@ -111,7 +111,7 @@ def given_at(
     halves: Integer = ((sectors & 3) != 0) | ((sectors & 12) != 0) << 1
     if halves & ~known.halves:
         if not others_have(cold, line, ones(sectors), t):
-            known.comes = max(known.comes, soonest + (drained if len(cold.later) == 1 else 0) + later_by(cold, line, t))
+            known.comes = max(known.comes, soonest + own + later_by(cold, line, t))
         known.halves |= halves
     comes: Integer = max(soonest, known.comes)
     return comes

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
-from banksim.machine.program_memory import ProgramMemory, places, since_each
+from banksim.machine.program_memory import places, recent_of, since_each
 from banksim.timing.cold_lines import ARRAY, ARRAYS, COLD_ARRAY, NEVER, SHARES, TOGETHER
 from banksim.timing.global_memory import STORES
 from banksim.timing.l1_cache import ABSENT, LINE
@@ -85,9 +85,8 @@ class FirstAsked(NamedTuple):
 def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
     launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
-    shares = np.full(len(launch.buffers), float(cold))
-    if isinstance(launch.buffers, ProgramMemory):
-        recent = launch.buffers.recent
+    shares, recent = np.full(len(launch.buffers), float(cold)), recent_of(launch.buffers)
+    if recent:
         for number, since in since_each(recent.used).items():
             shares[number] = max(cold, beyond(dram, since))
         sizes = places(launch.buffers)[:, 1]

@@ -3,10 +3,10 @@
 Loads and stores read the tags of their lines first, a cycle for each in the busiest of four banks, then they take as
 many transactions as the busiest of 32 banks of words. Atomics take one for each line of 128 bytes. The L1 has tags by
 line and valid bits by sector of 32 bytes. What is stored, to local memory too, goes on to the L2; loads find its words
-in the L1, which loses what is added to. Sectors that it
-lacks come from the L2 after its latency, one after the other as fast as the L2 gives them: to one multiprocessor, or,
-if all ask at once, an equal share of what it gives in all. Stores and atomics leave in the same way, stores with those
-to the same line that still wait. Assumed: the L2 has everything, others do as this multiprocessor, and sets of the L1.
+in the L1, which loses what is added to. Sectors that it lacks come from the L2 after its latency, one after the other
+as fast as the L2 gives them: to one multiprocessor, or, if all ask at once, an equal share of what it gives in all.
+Stores and atomics leave in the same way, stores with those to the same line that still wait. Assumed: the L2 has
+everything, others do as this multiprocessor, and sets of the L1.
 """
 
 from typing import NamedTuple
@@ -296,19 +296,17 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, row: Integer, n: Integ
 
 
 @inlined
-def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> Integer:
+def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> None:
     """Send what is stored to a line to the L2, with what waits to leave for it. `upper`: in which half it lies."""
     leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
     before = join(memory.waiting, f.l2_places, line, words, leaves, t)
     leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
-    last = t
     for share in range(2):
         cost = sent(memory, share, STORED, words | before, 0)
         if before:
             cost -= sent(memory, share, STORED, before, 0)
             memory.busy[OUT + 2 * share] += cost - sent(memory, share, STORED, words, 0)
-        last = max(last, hold(memory.held, OUT + 2 * share, cost, t))
-    return last + f.l2_atomic
+        hold(memory.held, OUT + 2 * share, cost, t)
 
 
 @inner
@@ -367,7 +365,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
         else:
             if kind == STORED:
                 upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
-                at = store(memory, f, line, words, upper, t)
+                store(memory, f, line, words, upper, t)
+                at = t
             else:
                 drop(memory.sets, line, words)
                 upper = place(memory.stage)

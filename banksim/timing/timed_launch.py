@@ -18,7 +18,7 @@ from banksim.machine.llvm.counts import Counts, merged
 from banksim.machine.llvm.host_threads import in_threads
 from banksim.machine.llvm.worker import settle
 from banksim.machine.llvm.workers import execute
-from banksim.machine.program_memory import ProgramMemory, places
+from banksim.machine.program_memory import places, recent_of
 from banksim.machine.races.findings import first_hint
 from banksim.timing.bank_conflicts import bank_conflicts, untold
 from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
@@ -156,9 +156,9 @@ def run_timed(
             active = min(launch.blocks, known.multiprocessors)
             at_first = first_asked(launch, asked, missing, max(len(first.blocks), 1), together, active)
         of_host = any(launch.buffers[number].of_host for number in all_of_it.bytes)
-        if isinstance(launch.buffers, ProgramMemory):
+        if recent := recent_of(launch.buffers):
             for number, used in all_of_it.bytes.items():
-                launch.buffers.recent.use(number, used)
+                recent.use(number, used)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     before = way.anew() if both else way
     outcome = simulate(way.anew() if way.assumes else way)
@@ -175,29 +175,35 @@ def run_timed(
         return Timed(with_conflicts(timed, launch, outcome, parts), parts, None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
-        each = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
-        parts.append(count(launch, [block for cluster in chosen for block in cluster], each))
-        if each is not None and parts[-1][1].stop is None:
-            work = work_of(launch, timed.blocks, each)
-            if unequal(work):
-                more = []
-                if alike(timed.blocks) and not much(launch):
-                    heaviest = int(work.sum(1).argmax())
-                    more = simulate(replace(way, launch=launch.copy()), clusters=[(heaviest,)]).blocks
-                timed = replace(timed, unequal=of_unequal(launch, timed, together, work, more))
+        noted = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
+        parts.append(count(launch, [block for cluster in chosen for block in cluster], noted))
+        if noted is not None and parts[-1][1].stop is None:
+
+            def by_itself(block: int) -> list[TimedBlock]:
+                return simulate(replace(way, launch=launch.copy()), clusters=[(block,)]).blocks
+
+            timed = replace(timed, unequal=of_unequal(launch, timed, together, noted, by_itself))
     if timing.more or alone:
         timed = with_conflicts(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
 
 
 def of_unequal(
-    launch: Launch, timed: Cycles, held: int, work: npt.NDArray[np.float64], more: Sequence[TimedBlock]
-) -> int:
-    """Cycles of a launch whose blocks take unequally long; `more` were timed besides."""
+    launch: Launch,
+    timed: Cycles,
+    held: int,
+    noted: npt.NDArray[np.int64],
+    by_itself: Callable[[int], Sequence[TimedBlock]],
+) -> int | None:
+    """Cycles of a launch whose blocks take unequally long; None where they do not. Where the timed ones tell nothing of
+    what warps take besides instructions, the block that executes most is timed, too, `by_itself`."""
+    work = work_of(launch, timed.blocks, noted)
+    if not unequal(work):
+        return None
     known = timed.figures
     numbers = known.numbers(timed.global_latency, known.multiprocessors)
-    apart = between_first(numbers, launch.warps)
-    pace = pace_of(timed.blocks, more, timed.resources, numbers, apart)
+    more = by_itself(int(work.sum(1).argmax())) if alike(timed.blocks) and not much(launch) else ()
+    pace = pace_of(timed.blocks, more, timed.resources, numbers, between_first(numbers, launch.warps))
     return unequally_long(timed.blocks, work, timed.total, held, known.multiprocessors, pace)
 
 
@@ -224,11 +230,12 @@ def rounds(blocks: int, held: int) -> int:
 
 def with_code(launch: Launch, known: Figures) -> tuple[Figures, bool]:
     """The figures of a launch whose code may be new to a program's GPU, and whether multiprocessors still have it."""
-    if not isinstance(launch.buffers, ProgramMemory):
+    recent = recent_of(launch.buffers)
+    if recent is None:
         return known, True
     size, room = len(launch.kernel.instructions), LINE * known.figures["code_shared"].value
     active = min(launch.blocks, known.multiprocessors)
-    before, kept = launch.buffers.recent.code.launch(launch.kernel, size, active, room)
+    before, kept = recent.code.launch(launch.kernel, size, active, room)
     return known if before else known.with_new_code(), kept
 
 
@@ -276,7 +283,7 @@ def l2_has(launch: Launch, cold: bool) -> str:
     """What the L2 is taken to have when a launch begins."""
     if cold:
         return "no cache has anything of global memory at first"
-    if isinstance(launch.buffers, ProgramMemory):
+    if recent_of(launch.buffers):
         return "the L2 cache has what the last launches and fills used, not what was copied from the host since"
     return "the L2 cache has all of global memory"
 

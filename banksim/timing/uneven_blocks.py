@@ -115,8 +115,7 @@ def last_end(work: Floats, held: int, multiprocessors: int, pace: Pace) -> float
     now, soon = np.zeros((2, multiprocessors))
     order = np.tile(np.arange(held), (multiprocessors, 1))
     free = np.zeros(SUB_CORES)
-    begins, running = np.full(places, NEVER), np.zeros(places, np.bool_)
-    return float(schedule(work, left, begins, running, order, now, soon, paces, free, np.array(pace)))
+    return float(schedule(work, left, np.full(places, NEVER), order, now, soon, paces, free, np.array(pace)))
 
 
 @inlined
@@ -127,15 +126,16 @@ def put(work: Floats, block: Integer, left: Floats) -> None:
 
 @inlined
 def advance(left: Floats, begins: Integer, paces: Floats, before: float, t: float) -> bool:
-    """Let the warps of a block go on until `t`. Returns whether any has something left."""
-    alive = False
+    """Let the warps of a block go on until `t`. Returns whether the last of them ends then."""
+    was, alive = False, False
     for w in range(len(left)):
+        was = was or left[w] > 0
         if left[w] > 0 and begins <= before:
             left[w] -= (t - before) * paces[w]
             if left[w] < ENDED:
                 left[w] = 0.0
         alive = alive or left[w] > 0
-    return alive
+    return was and not alive
 
 
 @inlined
@@ -167,7 +167,6 @@ def schedule(
     work: Floats,
     left: Floats,
     begins: Floats,
-    running: npt.NDArray[np.bool_],
     order: Integers,
     now: Floats,
     soon: Floats,
@@ -177,7 +176,7 @@ def schedule(
 ) -> float:
     """At first each multiprocessor is given as many blocks as it has places, one after the other, then the next one
     whenever one of its own has ended. Returns when the last one ends. By (multiprocessor, place): what its warps have
-    `left` and how fast they go on, when they begin, whether any is left; the places in the `order` of their blocks. By
+    `left` and how fast they go on, when they begin; the places in the `order` of their blocks. By
     multiprocessor: the time, and when something changes next."""
     before, each, most, apart, replace = pace[0], pace[1], pace[2], pace[3], pace[4]
     multiprocessors, held = begins.shape
@@ -186,7 +185,7 @@ def schedule(
         for sm in range(multiprocessors):
             if following < len(work):
                 put(work, following, left[sm, place])
-                begins[sm, place], running[sm, place] = place * apart + before, True
+                begins[sm, place] = place * apart + before
                 following += 1
     last = 0.0
     while True:
@@ -198,13 +197,11 @@ def schedule(
         if t >= NEVER:
             return last
         for place in range(held):
-            alive = advance(left[sm, place], begins[sm, place], paces[sm, place], now[sm], t)
-            if running[sm, place] and not alive:
+            if advance(left[sm, place], begins[sm, place], paces[sm, place], now[sm], t):
                 last = max(last, t)
-                running[sm, place] = False
                 if following < len(work):
                     put(work, following, left[sm, place])
-                    begins[sm, place], running[sm, place] = t + replace + before, True
+                    begins[sm, place] = t + replace + before
                     following += 1
                     youngest(order[sm], place)
         now[sm] = t

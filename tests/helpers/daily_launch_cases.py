@@ -1,23 +1,16 @@
 """The launches of tests/data/timing/daily_launches.cu: 28 kinds that courses and samples have, written before any was
 simulated."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.launch_cases import Case, Grid, floats, ints, row, zeros
+from helpers.launch_cases import Case, Kind, bytes_, cases_of, floats, ints, zeros
 
 i32, f32 = np.int32, np.float32
 
 
-def bytes_(n: int, most: int = 256) -> np.ndarray:
-    return ints(n, most).astype(np.uint8)
-
-
-Sizes = tuple[int, ...]
-TABLE: list[tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[Grid, list[Any]]]]] = [
-    # family, kernel, how a size is written, block, two sizes; the grid and what is given
+KINDS: list[Kind] = [
     ("streams", "add_vectors", "{}", 256, ((50000,), (1 << 22,)),
      lambda n: (-(-n // 256), [zeros(n), floats(n), floats(n, 2), i32(n)])),
     ("streams", "black_scholes", "{}", 128, ((1 << 16,), (1 << 21,)),
@@ -67,7 +60,7 @@ TABLE: list[tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[
     ("pictures", "julia", "{}", (16, 16), ((256,), (1024,)),
      lambda n: ((n // 16, n // 16), [zeros(n * n, np.uint8), i32(n), f32(-0.8), f32(0.156)])),
     ("tables", "count_letters", "{} x {}", 256, ((1 << 18, 132), (1 << 23, 528)),
-     lambda n, blocks: (blocks, [zeros(26, np.uint32), bytes_(n, 26), i32(n)])),
+     lambda n, blocks: (blocks, [zeros(26, np.uint32), bytes_(n, most=26), i32(n)])),
     ("points", "assign_means", "{} x {}", 256, ((1 << 16, 16), (1 << 20, 32)),
      lambda n, k: (n // 256, [zeros(n, i32), floats(2 * n), floats(2 * k, 2), i32(n), i32(k)])),
     ("points", "forces", "{} x {}", 256, ((8192, 1024), (65536, 1024)),
@@ -78,7 +71,4 @@ TABLE: list[tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[
 
 
 def daily_cases() -> Iterator[Case]:
-    for family, kernel, how, block, sizes, made in TABLE:
-        for size in sizes:
-            grid, given = made(*size)
-            yield row(family, kernel, how.format(*size), grid, block, *given)
+    return cases_of(KINDS)

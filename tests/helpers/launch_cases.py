@@ -1,6 +1,6 @@
 """The launches of tests/data/timing/launches.cu that one H200 was measured with: kernels as people write them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 import banksim
 from banksim.runs.outcome import Run
+from banksim.timing.whole_grid import estimate
 
 IN_PLACE = {
     "sort_step": 1,
@@ -34,6 +35,14 @@ class Case(NamedTuple):
     given: list[Any]
 
 
+def microseconds_of(run: Run) -> float:
+    """The estimate for a launch that was timed."""
+    assert run.cycles is not None
+    found = estimate(run.launch, run.cycles).microseconds
+    assert found is not None
+    return found
+
+
 def timed(case: Case, kernel: Any, **how: Any) -> Run:
     """A launch as it was measured."""
     for _ in range(IN_PLACE.get(case.kernel, 0)):
@@ -47,6 +56,10 @@ def floats(n: int, seed: int = 1) -> npt.NDArray[np.float32]:
 
 def ints(n: int, most: int, seed: int = 2) -> npt.NDArray[np.int32]:
     return np.random.default_rng(seed).integers(0, most, n, dtype=np.int32)
+
+
+def bytes_(n: int, seed: int = 2, most: int = 256) -> npt.NDArray[np.uint8]:
+    return ints(n, most, seed).astype(np.uint8)
 
 
 def zeros(n: int, kind: Any = np.float32) -> npt.NDArray[Any]:
@@ -159,3 +172,15 @@ def cases() -> Iterator[Case]:
     for n, keys in ((1 << 12, 1 << 16), (1 << 20, 1 << 16), (1 << 20, 1 << 20)):
         given = zeros(keys, np.int32), np.arange(n, dtype=np.int32), ints(keys, n), np.int32(n)
         yield row("searches", "look_up", f"{keys} of {n}", keys // 256, 256, *given)
+
+
+Sizes = tuple[int, ...]
+Kind = tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[Grid, list[Any]]]]
+"""Family, kernel, how a size is written, block, two sizes; the grid and what is given for one."""
+
+
+def cases_of(kinds: Iterable[Kind]) -> Iterator[Case]:
+    for family, kernel, how, block, sizes, made in kinds:
+        for size in sizes:
+            grid, given = made(*size)
+            yield row(family, kernel, how.format(*size), grid, block, *given)

@@ -1,17 +1,13 @@
 """The launches of tests/data/timing/other_launches.cu: 37 further kinds, written before any was simulated."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from helpers.launch_cases import Case, Grid, floats, ints, matrix, row, zeros
+from helpers.launch_cases import Case, Kind, bytes_, cases_of, floats, ints, matrix, zeros
 
 i32, f32 = np.int32, np.float32
-
-
-def bytes_(n: int, seed: int = 2, most: int = 256) -> np.ndarray:
-    return ints(n, most, seed).astype(np.uint8)
 
 
 def words(n: int, seed: int = 2) -> np.ndarray:
@@ -47,9 +43,7 @@ def ranked(nodes: int, each: int) -> list[Any]:
     return [zeros(nodes), begins, edges, floats(nodes), ints(nodes, 16) + i32(1), i32(nodes)]
 
 
-Sizes = tuple[int, ...]
-TABLE: list[tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[Grid, list[Any]]]]] = [
-    # family, kernel, how a size is written, block, two sizes; the grid and what is given
+KINDS: list[Kind] = [
     ("streams", "triad", "{}", 256, ((1 << 20,), (1 << 23,)),
      lambda n: (n // 1024, [zeros(n), floats(n), floats(n, 2), f32(1.5)])),
     ("streams", "gelu", "{} x {}", 512, ((1 << 19, 264), (1 << 22, 528)),
@@ -128,7 +122,4 @@ TABLE: list[tuple[str, str, str, Grid, tuple[Sizes, Sizes], Callable[..., tuple[
 
 
 def other_cases() -> Iterator[Case]:
-    for family, kernel, how, block, sizes, made in TABLE:
-        for size in sizes:
-            grid, given = made(*size)
-            yield row(family, kernel, how.format(*size), grid, block, *given)
+    return cases_of(KINDS)

@@ -33,6 +33,13 @@ def text(recorder: str) -> dict[str, Any]:
 
 
 @functools.cache
+def timing(name: str) -> dict[str, Any]:
+    """What was measured for the time model, where it is JSON."""
+    found: dict[str, Any] = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())
+    return found
+
+
+@functools.cache
 def kernels(recorder: str) -> Mapping[str, Kernel]:
     """The machine code that ran, by the names of the kernels."""
     decode_a_share()

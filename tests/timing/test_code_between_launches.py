@@ -1,6 +1,5 @@
 """Code that other launches have displaced since, or that none has fetched yet, beside what one H200 took for it."""
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -17,8 +16,9 @@ from banksim.machine.launch import Buffer, prepare
 from banksim.machine.program_memory import ProgramMemory, RecentCode
 from banksim.runs.options import Options
 from banksim.runs.run import execute_launch
-from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import microseconds_of
 from helpers.places import DATA
+from helpers.recordings import timing
 
 OUT = 3
 STATES = {"loaded": (), "again": ("same",), "behind 64": ("same", 64), "behind 256": ("same", 256)}
@@ -34,7 +34,7 @@ def kernels() -> Mapping[str, Kernel]:
 @cache
 def recorded() -> dict[tuple[Any, ...], tuple[float, int]]:
     """The microseconds of a launch and the cycles of a block, by lines, blocks and state."""
-    found = json.loads((DATA / "timing" / "h200_code.json").read_text())
+    found = timing("code")
     return {
         (lines, blocks, state): (event and event - 1.26, cycles)
         for kernel, lines, blocks, threads, state, event, _, cycles in found["rows"]
@@ -47,9 +47,7 @@ def launched(memory: ProgramMemory, lines: int, blocks: int) -> tuple[float, int
     given = [PROGRAM.address_of(OUT).to_bytes(8, "little"), number, number]
     launch = prepare(kernels()[f"code{lines}"], blocks, 32, given, memory)
     run = execute_launch(launch, (architecture("sm_90"),), Options(timing=True))
-    assert run.cycles is not None
-    microseconds = estimate(run.launch, run.cycles).microseconds
-    assert microseconds is not None
+    microseconds = microseconds_of(run)
     stamps = memory[OUT].data.view(np.uint32).astype(np.int64)
     return microseconds, int(stamps[8] - stamps[0])
 
@@ -83,7 +81,7 @@ def test_code_that_fills_the_cache_is_there_but_behind_itself_alone() -> None:
 
 def test_the_first_launch_of_a_kernel_takes_longer() -> None:
     """Than behind others that took its code's place: in the mean of all that were recorded so much."""
-    found = json.loads((DATA / "timing" / "h200_code.json").read_text())
+    found = timing("code")
     rows = {tuple(row[:5]): row[6] for row in found["rows"] if row[0] == "code" and row[1] <= 256 and row[3] == 32}
     later = [
         time - rows[(*case, "behind 256")]

@@ -1,8 +1,7 @@
 """Launches that begin with caches which have nothing of global memory, beside what one H200 took for them behind one
 that reads 512 MB."""
 
-import json
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,21 @@ from banksim.timing.whole_grid import estimate
 from cuda_kernels import evidence_records
 from cuda_kernels.catalogue import find
 from cuda_kernels.predict import own_copy, parameters
-from helpers.launch_cases import cases, timed
+from helpers.launch_cases import cases, microseconds_of, timed
 from helpers.more_launch_cases import more_cases
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 kernels = partial(loaded, DATA / "timing" / "cold.cubin")
 EVENT = H200.event.value / 1000
 """Microseconds: those of launches were taken together with an event."""
 
 
-@cache
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / "timing" / "h200_cold.json").read_text())
-    return found
+recorded = partial(timing, "cold")
 
 
 def microseconds(kernel: Any, blocks: Any, threads: Any, given: list[Any], **how: Any) -> float:
-    run = banksim.run(kernel, blocks, threads, given, timing=True, cold=True, **how)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found
+    return microseconds_of(banksim.run(kernel, blocks, threads, given, timing=True, cold=True, **how))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """Constant memory that a launch reads for the first time, against an H200."""
 
-import json
-
 import numpy as np
 import pytest
 
 import banksim
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
-AGAIN = json.loads((DATA / "timing" / "h200_constants.json").read_text())["again"]
+AGAIN = timing("constants")["again"]
 TABLES = [name for name in AGAIN if name.startswith("of_table")]
 FIRST = 0
 """It waits for more than its constant."""

@@ -1,9 +1,8 @@
 """Whole launches: many blocks that follow one another, and loads and additions at random places, beside what one H200
 took for them."""
 
-import json
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from banksim.system.jit import outer
 from banksim.timing.global_memory import CACHED, GlobalMemory, new_memory, tags_of, words_of
 from banksim.timing.same_lines import slice_of
 from banksim.timing.whole_grid import estimate
-from helpers.launch_cases import Case, cases, timed
+from helpers.launch_cases import Case, cases, microseconds_of, timed
 from helpers.more_launch_cases import more_cases
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 grids = partial(loaded, DATA / "timing" / "grids.cubin")
 places = partial(loaded, DATA / "timing" / "places.cubin")
@@ -28,22 +28,12 @@ more_launches = partial(loaded, DATA / "timing" / "more_launches.cubin")
 gathers = partial(loaded, DATA / "timing" / "gathers.cubin")
 
 
-@cache
-def recorded(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / "timing" / f"h200_{name}.json").read_text())
-    return found
-
-
 def took(name: str, what: str, row: list[object]) -> float:
-    return next(float(each[-1]) for each in recorded(name)[what] if each[:-1] == row)
+    return next(float(each[-1]) for each in timing(name)[what] if each[:-1] == row)
 
 
 def microseconds(kernel: Any, blocks: int, threads: int, given: list[Any], **how: Any) -> float:
-    run = banksim.run(kernel, blocks, threads, given, timing=True, **how)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found
+    return microseconds_of(banksim.run(kernel, blocks, threads, given, timing=True, **how))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +93,7 @@ def test_random_places(kernel: str, lanes: int, places_: int, words: int, within
     ],
 )  # fmt: skip
 def test_arrays_beyond_the_l2(kernel: str, arrays: int, threads: int, size: int) -> None:
-    (row,) = (row for row in recorded("grids")["words"] if row[:3] == [kernel, threads, size])
+    (row,) = (row for row in timing("grids")["words"] if row[:3] == [kernel, threads, size])
     n, measured = row[3:]
     given = [np.zeros(n if k < arrays else 1, np.float32) for k in range(3)]
     found = microseconds(words()[kernel], n // threads, threads, [*given, np.uint32(n)])
@@ -127,7 +117,7 @@ def test_arrays_beyond_the_l2(kernel: str, arrays: int, threads: int, size: int)
 def test_rows_at_random_places_beyond_the_l2(kernel: str, lanes: int, size: int, asked: int, within: float) -> None:
     """These were up to 70 % too short while only the bytes were counted that come from DRAM."""
     blocks, measured = next(
-        row[5:] for row in recorded("gathers")["gathers"] if row[:5] == [kernel, lanes, size, asked, "same"]
+        row[5:] for row in timing("gathers")["gathers"] if row[:5] == [kernel, lanes, size, asked, "same"]
     )
     table, nothing = np.zeros(size << 18, np.float32), np.zeros(64, np.float32)
     arrays = [table, nothing] if kernel == "put_rows" else [nothing, table]
@@ -153,7 +143,7 @@ def held(file: str, every: Iterable[Case], kernels: Any, name: str, within: floa
     run = timed(case, kernels[case.kernel])
     assert run.cycles is not None
     assert estimate(run.launch, run.cycles).microseconds == pytest.approx(
-        recorded(file)["microseconds"][name], rel=within
+        timing(file)["microseconds"][name], rel=within
     )
 
 
@@ -200,7 +190,7 @@ def passes_of(address: Integer) -> Integer:
 
 
 def test_a_load_takes_as_long_as_its_busiest_bank_of_tags_or_words() -> None:
-    found, loop = recorded("places"), 4.7  # the loop around it takes so long
+    found, loop = timing("places"), 4.7  # the loop around it takes so long
     for name, cycles, *_ in found["lines"]:
         words = Words(noted(found["patterns"][name]))
         expected = passes_of(words.address)
@@ -209,5 +199,5 @@ def test_a_load_takes_as_long_as_its_busiest_bank_of_tags_or_words() -> None:
 
 @pytest.mark.parametrize("lines", [8, 64, 128, 256, 512, 1024])
 def test_the_busiest_slice_of_the_l2_has_as_many_lines_as_measured(lines: int) -> None:
-    measured = 4 * np.bincount(recorded("places")["slices"][: lines // 4]).max()
+    measured = 4 * np.bincount(timing("places")["slices"][: lines // 4]).max()
     assert np.bincount([slice_of(line) for line in range(lines)]).max() == measured

@@ -1,8 +1,7 @@
 """Additions whose lanes meet, rows that are read again, searches, and warps that go on for longer than others, beside
 what one H200 took for them."""
 
-import json
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ import pytest
 
 import banksim
 from banksim.timing.dram import own_lines
-from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import microseconds_of
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 kernels = partial(loaded, DATA / "timing" / "meets.cubin")
 u32, f32 = np.uint32, np.float32
@@ -19,18 +19,11 @@ EVENT = 1.31
 """Microseconds: launches with cold caches were timed together with an event."""
 
 
-@cache
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / "timing" / "h200_meets.json").read_text())
-    return found
+recorded = partial(timing, "meets")
 
 
 def microseconds(kernel: str, blocks: int, threads: int, *given: Any, **how: Any) -> float:
-    run = banksim.run(kernels()[kernel], blocks, threads, given, timing=True, **how)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found
+    return microseconds_of(banksim.run(kernels()[kernel], blocks, threads, given, timing=True, **how))
 
 
 def places(count: int, lanes: int, words_apart: int, warps_apart: int, size: int) -> np.ndarray:

@@ -1,34 +1,27 @@
 """Stores that wait to leave for the L2 take with them what is stored to the same lines meanwhile; streams of a few
 multiprocessors: micro-kernels beside what one H200 took for them."""
 
-import json
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import banksim
-from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import microseconds_of
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 kernels = partial(loaded, DATA / "timing" / "merges.cubin")
 WORDS, SLACK = 1 << 22, 1 << 18
 """Those that the stores go over again and again, and how far they reach beyond."""
 
 
-@cache
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / "timing" / "h200_merges.json").read_text())
-    return found
+recorded = partial(timing, "merges")
 
 
 def microseconds(kernel: str, blocks: int, threads: int, *given: Any) -> float:
-    run = banksim.run(kernels()[kernel], blocks, threads, given, timing=True)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found
+    return microseconds_of(banksim.run(kernels()[kernel], blocks, threads, given, timing=True))
 
 
 def stores(kernel: str, blocks: int, warps: int, *numbers: int) -> float:

@@ -1,28 +1,20 @@
 """Launches of 37 and 28 kinds, written and recorded on one H200 before they were simulated, back to back and with cold
 caches."""
 
-import json
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from banksim.architectures.latencies import H200
-from banksim.timing.whole_grid import estimate
 from helpers.daily_launch_cases import daily_cases
-from helpers.launch_cases import Case, timed
+from helpers.launch_cases import Case, microseconds_of, timed
 from helpers.other_launch_cases import other_cases
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 CASES = {"other_launches": other_cases, "daily_launches": daily_cases}
-
-
-@cache
-def recorded(file: str, what: str) -> dict[str, float]:
-    found: dict[str, float] = json.loads((DATA / "timing" / f"h200_{file}.json").read_text())[what]
-    return found
 
 
 def errors(file: str, cases: Iterator[Case], measured: dict[str, float], **how: Any) -> list[float]:
@@ -30,10 +22,7 @@ def errors(file: str, cases: Iterator[Case], measured: dict[str, float], **how: 
     found = []
     for case in cases:
         run = timed(case, loaded(DATA / "timing" / f"{file}.cubin")[case.kernel], **how)
-        assert run.cycles is not None
-        microseconds = estimate(run.launch, run.cycles).microseconds
-        assert microseconds is not None
-        found.append(abs(microseconds / measured[case.name] - 1))
+        found.append(abs(microseconds_of(run) / measured[case.name] - 1))
     return found
 
 
@@ -57,7 +46,7 @@ def errors(file: str, cases: Iterator[Case], measured: dict[str, float], **how: 
 def test_kinds_of_launches(file: str, family: str, half: float, most: float) -> None:
     """Half of them are off by no more than the one part, all by no more than the other."""
     cases = (case for case in CASES[file]() if case.family == family)
-    found = errors(file, cases, recorded(file, "microseconds"))
+    found = errors(file, cases, timing(file)["microseconds"])
     assert np.median(found) <= half
     assert max(found) <= most
 
@@ -69,7 +58,7 @@ def test_kinds_of_launches(file: str, family: str, half: float, most: float) -> 
 def test_launches_with_cold_caches(file: str, half: float, nine_of_ten: float, most: float) -> None:
     """The smaller of each two."""
     event = H200.event.value / 1000
-    took = {name: microseconds - event for name, microseconds in recorded("cold", f"{file}.cu").items()}
+    took = {name: microseconds - event for name, microseconds in timing("cold")[f"{file}.cu"].items()}
     found = errors(file, iter([*CASES[file]()][::2]), took, cold=True)
     assert np.median(found) <= half
     assert np.quantile(found, 0.9) <= nine_of_ten

@@ -1,32 +1,25 @@
 """Points of a cube and their neighbours, by blocks of several shapes; whole sectors of lines: micro-kernels beside what
 one H200 took for them."""
 
-import json
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import banksim
-from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import microseconds_of
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 
 kernels = partial(loaded, DATA / "timing" / "tiles.cubin")
 
 
-@cache
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / "timing" / "h200_tiles.json").read_text())
-    return found
+recorded = partial(timing, "tiles")
 
 
 def microseconds(kernel: str, grid: Any, block: Any, *given: Any) -> float:
-    run = banksim.run(kernels()[kernel], grid, block, given, timing=True)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found
+    return microseconds_of(banksim.run(kernels()[kernel], grid, block, given, timing=True))
 
 
 def of_cube(kernel: str, block: tuple[int, int, int], edge: int) -> tuple[float, float]:

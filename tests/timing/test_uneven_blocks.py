@@ -1,28 +1,25 @@
 """Launches whose blocks or warps take unequally long, against an H200."""
 
-import json
 from functools import partial
 
 import numpy as np
 import pytest
 
 import banksim
-from banksim.timing.whole_grid import estimate
+from helpers.launch_cases import microseconds_of
 from helpers.places import DATA, loaded
+from helpers.recordings import timing
 from helpers.uneven_cases import Uneven, uneven_cases
 
 kernels = partial(loaded, DATA / "timing" / "uneven.cubin")
-MICROSECONDS = json.loads((DATA / "timing" / "h200_uneven.json").read_text())["microseconds"]
+MICROSECONDS = timing("uneven")["microseconds"]
 CASES = list(uneven_cases())
 
 
 def error(case: Uneven) -> float:
     given = np.zeros(case.rounds.size * 32, np.int32), case.rounds.ravel(), np.float32(-0.5), np.float32(0.1)
     run = banksim.run(kernels()["plain"], len(case.rounds), case.threads, list(given), timing=True)
-    assert run.cycles is not None
-    found = estimate(run.launch, run.cycles).microseconds
-    assert found is not None
-    return found / MICROSECONDS[case.name] - 1
+    return microseconds_of(run) / MICROSECONDS[case.name] - 1
 
 
 @pytest.mark.parametrize(
