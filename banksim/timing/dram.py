@@ -86,9 +86,9 @@ def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     """Which share of each buffer the L2 lacks when a launch begins: all if it is `cold`. In a program, of those that no
     launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
     shares, recent = np.full(len(launch.buffers), float(cold)), recent_of(launch.buffers)
-    if recent:
+    if recent and not cold:
         for number, since in since_each(recent.used).items():
-            shares[number] = max(cold, beyond(dram, since))
+            shares[number] = beyond(dram, since)
         sizes = places(launch.buffers)[:, 1]
         for number, share in (dict.fromkeys(recent.new, 1.0) | not_kept(recent.copied)).items():
             if sizes[number] > SMALL or launch.buffers[number].of_host:

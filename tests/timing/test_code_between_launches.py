@@ -16,6 +16,7 @@ from banksim.machine.launch import Buffer, prepare
 from banksim.machine.program_memory import ProgramMemory, RecentCode
 from banksim.runs.options import Options
 from banksim.runs.run import execute_launch
+from banksim.timing.dram import lacking
 from helpers.launch_cases import microseconds_of
 from helpers.places import DATA
 from helpers.recordings import timing
@@ -105,3 +106,16 @@ def test_which_code_multiprocessors_still_have() -> None:
     assert code.launch("a", 10, 132, 30) == (True, True)  # the others had nothing else
     assert code.launch("d", 40, 132, 30) == (False, False)
     assert code.launch("d", 40, 132, 30) == (True, False)  # larger than what has room
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_cold_caches_have_nothing_of_what_was_copied_or_used(cold: bool) -> None:
+    """Whatever the L2 would have of it otherwise."""
+    memory = ProgramMemory(OUT)
+    for number in (OUT, OUT + 1):
+        memory.hold(number, Buffer(np.zeros(1 << 20, np.uint8), f"{number}"))
+    memory.recent.copy(OUT, 1 << 20)
+    memory.recent.use(OUT + 1, 1 << 20)
+    given = [PROGRAM.address_of(OUT).to_bytes(8, "little"), bytes(4), bytes(4)]
+    lacks = lacking(prepare(kernels()["code8"], 1, 32, given, memory), H200.dram, cold)
+    assert lacks[[OUT, OUT + 1]].tolist() == [cold, cold]
