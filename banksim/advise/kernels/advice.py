@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from banksim.advise.kernels.measure import TIMED, Bench, Measured
+from banksim.advise.kernels.measure import Bench, Measured
 from banksim.advise.kernels.search import Search, Tried, best_first
 from banksim.advise.kernels.source import KernelSource, SourceArray, rewritten
 from banksim.advise.kernels.source_layouts import PADDINGS, padded
@@ -92,11 +92,10 @@ class KernelAdvice:
         timed = [one for one in (self.before, *(one.measured for one in self.tried)) if one and one.cycles]
         if not timed:
             return ""
-        late = f"{TIMED['global_latency']} cycles later than shared, as if no cache had it"
-        said = f"Launch: an estimate of its time, in which global memory answers {late}."
+        said = "Launch: an estimate of its time behind others like it, as by banksim kernel --timing."
         if all(one.microseconds for one in timed):
             return said
-        return f"{said} No time is given (–) where more than {MOST_ASSUMED:.0%} of the warps' time rests on that."
+        return f"{said} None is given (–) where more than {MOST_ASSUMED:.0%} of the warps' time is assumed."
 
     def diff(self) -> str:
         """The change as a unified diff; empty if nothing pays."""

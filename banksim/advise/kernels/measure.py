@@ -15,7 +15,6 @@ from banksim.advise.kernels.costs import Cost, can_be_timed, costs
 from banksim.advise.kernels.source import KernelSource, LayoutChange, rewritten
 from banksim.architectures.bank_rules import Architecture
 from banksim.architectures.code_layout import runs_as
-from banksim.architectures.latencies import H200
 from banksim.architectures.occupancy import blocks_per_sm
 from banksim.errors import Fault, UnsupportedError
 from banksim.machine.host_memory import Absent, arrays, bounds, copied
@@ -33,16 +32,11 @@ if TYPE_CHECKING:
 Changes = tuple[LayoutChange, ...]
 Changed = tuple[tuple[bytes, ...], tuple[bytes, ...]]
 """Of each piece of memory, which bytes were changed, and to what."""
-TIMED: dict[str, Any] = {"timing": True, "global_latency": int(H200.figures["global_latency"].value)}
-"""How time is simulated: with a constant for global memory, as if no cache had it. So all layouts re-measured on an
-H200 (advise/kernels/test_hardware.py) rank as they do there; with warm caches those of productRegisters do not."""
-
-LONG = 1 << 18
-"""Warp instructions of a block from which on no more blocks are timed than are resident at first: of two products, a
-round of such blocks gives the time of four to 0.1 and 0.3 %."""
-BEGINNING = 1 << 19
-"""Warp instructions that such blocks are timed for, together: that gives the time of a product of 16,384³, in each of
-four layouts, to 0.5 %."""
+LONG = 1 << 22
+"""Warp instructions of four rounds of blocks, as many as are resident at a time, from which on a single round is timed:
+up to a second of work. By that, three products in tiles take 3 to 16 % longer: all layouts are timed alike."""
+BEGINNING = 1 << 20
+"""Warp instructions that such blocks are timed for, together."""
 ALIKE = 0.03
 """The share of instructions or transactions that may be others in the beginning of blocks than in all of them, where
 the time of that stands for theirs. (The last pass of a loop is cut.)"""
@@ -134,6 +128,8 @@ class Bench:
         self.runs = 0
         self.blocks: tuple[int, ...] = ()
         """The blocks to execute for results; empty: all of them."""
+        self.long = False
+        """Whether a single round of blocks is timed."""
         self.work: list[Any] = []
         """Copies of the arguments, on which `blocks` are executed."""
         self.memory: list[Scratch] = []
@@ -149,8 +145,11 @@ class Bench:
         try:
             measured = self.measure((), check="races")
         except UnsupportedError:  # the check does not know something that the kernel does
-            return self.measure(()), ()
-        return measured, tuple(one for one in measured.run.findings if isinstance(one, Race))
+            measured = self.measure(())
+        run = measured.run
+        if can_be_timed(run):
+            self.long = 4 * resident(run.launch).blocks * run.instructions >= LONG * run.blocks
+        return measured, tuple(one for one in run.findings if isinstance(one, Race))
 
     def typical(self) -> tuple[int, ...]:
         """The blocks that stand for all, of a large launch that can be counted by classes; of any other none."""
@@ -177,7 +176,7 @@ class Bench:
         try:
             if self.blocks:
                 return self.some_timed(measured)
-            return self.run(measured.kernel, measured.dynamic, **TIMED)
+            return self.run(measured.kernel, measured.dynamic, timing=True)
         except UnsupportedError:
             return measured
 
@@ -260,9 +259,9 @@ class Bench:
             return self.on_work(measured.kernel, options, execute)[0]
 
         run = measured.run
-        is_long = run.instructions >= LONG * run.blocks
-        options = self.options(measured.dynamic, timed_blocks=resident(run.launch).blocks if is_long else None, **TIMED)
-        for at_most in (BEGINNING, None) if is_long else (None,):
+        round_of_blocks = resident(run.launch).blocks if self.long else None
+        options = self.options(measured.dynamic, timed_blocks=round_of_blocks, timing=True)
+        for at_most in (BEGINNING, None) if self.long else (None,):
             found = timed(at_most)
             pairs = [*zip(run.executions or (run,), found.executions or (found,), strict=True)]
             if max(itertools.starmap(apart, pairs)) <= ALIKE:
