@@ -377,6 +377,7 @@ H200 = Figures(
         "store line": Held(158, 296, "measured", TILES),
         "store sector": Held(100, 183, "measured", MEMORY),
         "store parts": Held(100, 160, "measured", MERGES),
+        "store again": Held(0, 40, "measured", MERGES),
         "add sector": Held(125, 235, "measured", MEMORY),
         "add lane": Held(100, 290, "measured", MEMORY),
         "add lanes": Held(100, 440, "measured", MEETS),

@@ -37,22 +37,22 @@ from banksim.timing.l1_cache import (
     word_passes,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
-from banksim.timing.waiting_stores import WaitingStores, join, new_waiting_stores, wait_fewer
+from banksim.timing.waiting_stores import WaitingStores, again_of, join, new_waiting_stores, wait_fewer
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, REMOTE = range(7)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
 or with one; goes to other blocks' shared memory."""
 IN, OUT, SHARE_IN, SHARE_OUT = range(4)
 """What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
-LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE = range(6)
+LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE, AGAIN = range(7)
 """What holds them: a line at least; a sector; besides, a line of which some sectors are written in part; a lane of
 those that add to one word of a line, and where others add to other words of the sector; a sector that is loaded, where
-stores leave."""
+stores leave; a sector of which a word is written behind others."""
 LOADED = {LINES: "load line", SECTORS: "load sector", BESIDE: "load beside"}
 HELD = {
     CACHED: LOADED,
     PAST: LOADED,
-    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts"},
+    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts", AGAIN: "store again"},
     REDUCED: {LINES: "add sector", SECTORS: "add sector", LANES: "add lane", SEVERAL: "add lanes"},
     ATOMIC: {LINES: "atom sector", SECTORS: "atom sector", LANES: "atom lane", SEVERAL: "atom lanes"},
 }
@@ -87,7 +87,7 @@ class GlobalMemory(NamedTuple):
 
 
 def no_costs() -> npt.NDArray[np.int64]:
-    return np.zeros((2, ATOMIC + 1, BESIDE + 1), np.int64)
+    return np.zeros((2, ATOMIC + 1, AGAIN + 1), np.int64)
 
 
 def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
@@ -296,16 +296,22 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, row: Integer, n: Integ
 
 
 @inlined
-def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> None:
-    """Send what is stored to a line to the L2, with what waits to leave for it. `upper`: in which half it lies."""
+def store(
+    memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, stored: Integer, upper: Integer, t: Integer
+) -> None:
+    """Send what is stored to a line to the L2, with what waits to leave for it. `stored`: which of its words have been
+    before; `upper`: in which half it lies."""
     leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
     before = join(memory.waiting, f.l2_places, line, words, leaves, t)
     leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
+    again = again_of(words, stored & ~before)
     for share in range(2):
-        cost = sent(memory, share, STORED, words | before, 0)
+        more = again * memory.costs[share, STORED, AGAIN]
+        cost = sent(memory, share, STORED, words | before, 0) + more
+        memory.busy[OUT + 2 * share] += more
         if before:
             cost -= sent(memory, share, STORED, before, 0)
-            memory.busy[OUT + 2 * share] += cost - sent(memory, share, STORED, words, 0)
+            memory.busy[OUT + 2 * share] += cost - more - sent(memory, share, STORED, words, 0)
         hold(memory.held, OUT + 2 * share, cost, t)
 
 
@@ -364,8 +370,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             come(memory.stage, line, asked, upper, at)
         else:
             if kind == STORED:
-                upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
-                store(memory, f, line, words, upper, t)
+                stored, upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
+                store(memory, f, line, words, stored, upper, t)
                 at = t
             else:
                 drop(memory.sets, line, words)
