@@ -33,8 +33,12 @@ SHAPES = (8, 8, 8), (32, 8, 1), (32, 4, 4)
 
 
 @pytest.mark.parametrize("block", SHAPES, ids=str)
-@pytest.mark.parametrize("kernel", ["center", "center_y", "center_z", "around", "fill", "stencil"])
+@pytest.mark.parametrize(
+    "kernel", ["center", "center_y", "center_z", "around", "fill", "stencil", "copy", "copy_x", "copy_z"]
+)
 def test_cubes_that_the_l2_has(kernel: str, block: tuple[int, int, int]) -> None:
+    """Copies by rows of 32 bytes were 13 to 20 % too short, when a line that is loaded took no more of the L2 than its
+    sectors, where stores leave."""
     simulated, measured = of_cube(kernel, block, 128)
     assert simulated == pytest.approx(measured, rel=0.12)
 
