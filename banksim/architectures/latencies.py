@@ -38,9 +38,11 @@ MEETS = "stores, additions and loads at places of lists on one H200: tests/data/
 FIRST_CODE = "first and later launches of 2 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
+CUBES = "cubes copied by rows of 32 bytes, on one H200: tests/data/timing/h200_tiles.json"
 TILES = "whole sectors, one to four of each line, stored on one H200: tests/data/timing/h200_tiles.json (quads)"
 RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests/data/timing/h200_resident.npz"
 HITS = "loads that the L1 has, by 1 to 64 warps on one H200: tests/data/timing/h200_hits.npz"
+PENDING = "loads of one multiprocessor of lines that the L1 lacks on one H200: tests/data/timing/h200_pending.json"
 CONSTANTS = "constants read for the first time in a launch on one H200: tests/data/timing/h200_constants.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
 
@@ -133,6 +135,7 @@ class Numbers(NamedTuple):
     global_cost: int  # transactions' worth of time that a global access takes of the slots,
     global_latency: int  # … and from there until the result of a load may be used, without a model of the caches
     l1: int  # more until the result of a load from global memory than of one from shared memory, if the L1 has it
+    l1_lacks: int  # from one line that the L1 lacks, and asks the L2 for, to the next
     l2: int  # from the service of a load until its data come from the L2
     written: int  # … and later by so much times the sectors a cycle that leave for DRAM,
     drain: int  # … at most
@@ -329,6 +332,7 @@ H200 = Figures(
         **measured(CLOCK, value=11),
         "global_latency": Figure(600, "assumed", ASSUMED),
         **measured(HITS, l1=8),
+        **measured(PENDING, l1_lacks=1),
         **measured(MEMORY, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
         **measured(MERGES, l2_places=31, l2_under_way=500),
         **measured(BEYOND_L2, written=0, drain=0, copies_later=0),
@@ -374,9 +378,11 @@ H200 = Figures(
         "load line": Held(28, 163, "measured", MEMORY),
         "load sector": Held(28, 93, "measured", MEMORY),
         "load beside": Held(0, 40, "measured", STREAMS_OF_GRIDS),
+        "load line beside": Held(0, 150, "measured", CUBES),
         "store line": Held(158, 296, "measured", TILES),
         "store sector": Held(100, 183, "measured", MEMORY),
         "store parts": Held(100, 160, "measured", MERGES),
+        "store again": Held(0, 30, "measured", MERGES),
         "add sector": Held(125, 235, "measured", MEMORY),
         "add lane": Held(100, 290, "measured", MEMORY),
         "add lanes": Held(100, 440, "measured", MEETS),

@@ -37,22 +37,23 @@ from banksim.timing.l1_cache import (
     word_passes,
 )
 from banksim.timing.same_lines import SameLines, add, longest, new_same_lines
-from banksim.timing.waiting_stores import WaitingStores, join, new_waiting_stores, wait_fewer
+from banksim.timing.waiting_stores import WaitingStores, again_of, join, new_waiting_stores, wait_fewer
 
 NEAR, CACHED, PAST, STORED, REDUCED, ATOMIC, REMOTE = range(7)
 """What a request does: nothing to global memory; it loads through the L1, or past it; stores; adds without an answer,
 or with one; goes to other blocks' shared memory."""
-IN, OUT, SHARE_IN, SHARE_OUT = range(4)
-"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes."""
-LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE = range(6)
+IN, OUT, SHARE_IN, SHARE_OUT, ASKED = range(5)
+"""What requests hold: the multiprocessor's own ways from and to the L2, its shares of what the L2 gives and takes; and
+what asks for lines that the L1 lacks."""
+LINES, SECTORS, PARTS, LANES, SEVERAL, BESIDE, LINE_BESIDE, AGAIN = range(8)
 """What holds them: a line at least; a sector; besides, a line of which some sectors are written in part; a lane of
 those that add to one word of a line, and where others add to other words of the sector; a sector that is loaded, where
-stores leave."""
-LOADED = {LINES: "load line", SECTORS: "load sector", BESIDE: "load beside"}
+stores leave, and a line at least; a sector of which a word is written behind others."""
+LOADED = {LINES: "load line", SECTORS: "load sector", BESIDE: "load beside", LINE_BESIDE: "load line beside"}
 HELD = {
     CACHED: LOADED,
     PAST: LOADED,
-    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts"},
+    STORED: {LINES: "store line", SECTORS: "store sector", PARTS: "store parts", AGAIN: "store again"},
     REDUCED: {LINES: "add sector", SECTORS: "add sector", LANES: "add lane", SEVERAL: "add lanes"},
     ATOMIC: {LINES: "atom sector", SECTORS: "atom sector", LANES: "atom lane", SEVERAL: "atom lanes"},
 }
@@ -70,7 +71,8 @@ class GlobalMemory(NamedTuple):
     words: npt.NDArray[np.int64]  # (row, n): masks
     latest: npt.NDArray[np.int64]  # by some bits of a line: the last n with these, as far as the row has any,
     before: npt.NDArray[np.int64]  # … and by n: that before; -1: none
-    lines: npt.NDArray[np.int64]  # by row: how many
+    lines: npt.NDArray[np.int64]  # by row: how many,
+    passes: npt.NDArray[np.int64]  # … in how many transactions
     whole: npt.NDArray[np.bool_]  # … and whether all four bytes of the words are meant
     lanes: npt.NDArray[np.int64]  # (row, n, sector): of what adds, how many of one word, at most
     sets: Sets  # of the L1
@@ -87,12 +89,11 @@ class GlobalMemory(NamedTuple):
 
 
 def no_costs() -> npt.NDArray[np.int64]:
-    return np.zeros((2, ATOMIC + 1, BESIDE + 1), np.int64)
+    return np.zeros((2, ATOMIC + 1, AGAIN + 1), np.int64)
 
 
 def costs_of(known: Figures, active: int) -> npt.NDArray[np.int64]:
-    """For how many hundredths of a cycle requests hold their own way (0) and their share of the L2 (1), if so many
-    multiprocessors are busy."""
+    """Hundredths of a cycle for which requests hold their own way (0), and their share of the L2 (1) beside others."""
     table = no_costs()
     for kind, names in HELD.items():
         for what, name in names.items():
@@ -119,11 +120,12 @@ def new_memory(
         latest=np.zeros(64, np.int64),
         before=np.zeros(32, np.int64),
         lines=np.zeros(rows, np.int64),
+        passes=np.zeros(rows, np.int64),
         whole=np.zeros(rows, np.bool_),
         lanes=np.zeros((*per_line, 4), np.int64),
         sets=new_sets(l1_bytes),
-        held=np.zeros(SHARE_OUT + 1, np.int64),
-        busy=np.zeros(SHARE_OUT + 1, np.int64),
+        held=np.zeros(ASKED + 1, np.int64),
+        busy=np.zeros(ASKED + 1, np.int64),
         given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
@@ -160,9 +162,11 @@ def tags_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
 
 @inlined
 def words_of(memory: GlobalMemory, row: Integer, kind: Integer) -> Integer:
-    """… and how many transactions behind them."""
-    n: Integer = memory.lines[row]
-    return n if kind in (REDUCED, ATOMIC) else word_passes(memory.words[row], n)
+    """… and how many transactions behind them, which is noted, too."""
+    n = memory.lines[row]
+    passes: Integer = n if kind in (REDUCED, ATOMIC) else word_passes(memory.words[row], n)
+    memory.passes[row] = passes
+    return passes
 
 
 @inlined
@@ -253,7 +257,7 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
         way = IN + 2 * share
         memory.busy[way] += cost
         last = max(last, hold(memory.held, way, cost, t))
-    beside = sectors * memory.costs[1, kind, BESIDE]
+    beside = max(costs[LINE_BESIDE], sectors * costs[BESIDE])
     memory.busy[SHARE_OUT] += beside
     hold(memory.held, SHARE_OUT, beside, t)
     return last + f.l2
@@ -296,16 +300,22 @@ def send(memory: GlobalMemory, f: Numbers, kind: Integer, row: Integer, n: Integ
 
 
 @inlined
-def store(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, upper: Integer, t: Integer) -> None:
-    """Send what is stored to a line to the L2, with what waits to leave for it. `upper`: in which half it lies."""
+def store(
+    memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, stored: Integer, upper: Integer, t: Integer
+) -> None:
+    """Send what is stored to a line to the L2, with what waits to leave for it. `stored`: which of its words have been
+    before; `upper`: in which half it lies."""
     leaves = max(memory.held[OUT], memory.held[SHARE_OUT] - 100 * f.l2_under_way, 100 * t)
     before = join(memory.waiting, f.l2_places, line, words, leaves, t)
     leave(memory.stage, line, sectors(words) & ~sectors(before), upper, leaves // 100)
+    again = again_of(words, stored & ~before)
     for share in range(2):
-        cost = sent(memory, share, STORED, words | before, 0)
+        more = again * memory.costs[share, STORED, AGAIN]
+        cost = sent(memory, share, STORED, words | before, 0) + more
+        memory.busy[OUT + 2 * share] += more
         if before:
             cost -= sent(memory, share, STORED, before, 0)
-            memory.busy[OUT + 2 * share] += cost - sent(memory, share, STORED, words, 0)
+            memory.busy[OUT + 2 * share] += cost - more - sent(memory, share, STORED, words, 0)
         hold(memory.held, OUT + 2 * share, cost, t)
 
 
@@ -323,9 +333,9 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
 
 
 @inlined
-def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, t: Integer) -> Integer:
-    """Load words of a line through the L1, which has their sectors from then on. Returns the cycle in which they have
-    come."""
+def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, early: Integer, t: Integer) -> Integer:
+    """Load words of a line through the L1, which has their sectors from then on, and may have asked for the line so
+    much `early`. Returns the cycle in which they have come."""
     here, way = memory.sets[set_of(memory.sets, line)], take_up(memory.sets, memory.stage, line, t)
     last: Integer = t
     there = sectors(words) & here.has[way]
@@ -336,7 +346,8 @@ def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, t: 
     if missing:
         here.has[way] |= missing
         note_asked(memory, line, spread(missing))
-        at = fetch(memory, f, CACHED, ones(missing), t)
+        asked = max(hold(memory.held, ASKED, 100 * f.l1_lacks, t - early) - f.l1_lacks, t)
+        at = fetch(memory, f, CACHED, ones(missing), asked)
         at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
         come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
@@ -351,10 +362,11 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
     """Let a request that the path has served reach the caches at cycle t. Returns the cycle in which all that the L2
     answers has come."""
     last = t
+    early = f.service * (memory.passes[row] - 1) if kind == CACHED else 0  # tags are read before words
     for n in range(memory.lines[row]):
         line, words = memory.line[row, n], memory.words[row, n]
         if kind == CACHED:
-            at = look_up(memory, f, line, words, t)
+            at = look_up(memory, f, line, words, early, t)
         elif kind == PAST:
             note_asked(memory, line, words)
             asked = sectors(words)
@@ -364,8 +376,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             come(memory.stage, line, asked, upper, at)
         else:
             if kind == STORED:
-                upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
-                store(memory, f, line, words, upper, t)
+                stored, upper = keep(memory.sets, memory.stage, line, words if memory.whole[row] else 0, t)
+                store(memory, f, line, words, stored, upper, t)
                 at = t
             else:
                 drop(memory.sets, line, words)

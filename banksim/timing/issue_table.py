@@ -330,7 +330,7 @@ def reaches(i: Instruction) -> int:
         return ATOMIC
     if i.name.startswith(("ST", "SUST", "SURED")):
         return STORED
-    return PAST if "STRONG" in i.modifiers and "CTA" not in i.modifiers else CACHED
+    return PAST if "STRONG" in i.modifiers and not {"CTA", "SM"} & {*i.modifiers} else CACHED
 
 
 def unit(i: Instruction) -> Unit:

@@ -125,17 +125,18 @@ def take_up(sets: Sets, stage: DataStage, line: Integer, t: Integer) -> Integer:
 
 
 @inlined
-def keep(sets: Sets, stage: DataStage, line: Integer, words: Integer, t: Integer) -> Integer:
-    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json). Returns whether it
-    lies in the upper half of the memory."""
+def keep(sets: Sets, stage: DataStage, line: Integer, words: Integer, t: Integer) -> tuple[Integer, Integer]:
+    """Note in the L1 which words of a line are stored: loads find these there (h200_stored.json). Returns which were
+    before, and whether it lies in the upper half of the memory."""
     here, way = sets[set_of(sets, line)], take_up(sets, stage, line, t)
+    before: Integer = here.stored[way]
     here.stored[way] |= words
     for s in range(4):
         if here.stored[way] >> (8 * s) & 255 == 255 and not here.has[way] >> s & 1:
             here.has[way] |= 1 << s
             here.comes[4 * way + s] = t
     upper: Integer = here.upper[way]
-    return upper
+    return before, upper
 
 
 @inlined

@@ -242,7 +242,7 @@ class Simulation:
     cluster. `seen`: of each, to which lines another has added (`SameLines.added`). `at_most`: warp instructions after
     which the blocks count as ended. `noted`: how many lines that the L2 is asked for are remembered. `cold`: arrays of
     which no cache has anything (COLD_ARRAY). `code_kept`: whether the instruction caches have what the last launch of
-    the kernel left there."""
+    the kernel left there. `active`: how many multiprocessors have work; all that have a block, unless it is told."""
 
     def __init__(
         self,
@@ -260,10 +260,11 @@ class Simulation:
         noted: int = 0,
         cold: npt.NDArray[np.void] | None = None,
         code_kept: bool = True,
+        active: int | None = None,
     ) -> None:
         rules = bank_rules(architectures, compiled)
         self.launch, self.compiled = launch, compiled
-        self.active = active = min(launch.blocks, figures.multiprocessors)
+        self.active = active = active or min(launch.blocks, figures.multiprocessors)
         self.multiprocessors = figures.multiprocessors
         self.numbers = figures.numbers(global_latency, active)
         self.stop_word = np.zeros(1, np.uint32)

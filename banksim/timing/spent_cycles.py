@@ -120,6 +120,7 @@ class Cycles:
                      the same work; empty: nothing
     unequal          cycles of the launch, where its blocks take unequally long; None: they take the same, or nobody
                      counted the others
+    active           multiprocessors that have work, where others get none but blocks that end at once; None: all
     work             warp instructions of a block of the launch by those of one that was timed, in the mean (1 where
                      nobody counted the others)
     """
@@ -145,6 +146,7 @@ class Cycles:
     bank_conflicts: Mapping[str, BankConflicts] = field(default_factory=dict)
     untold: str = ""
     unequal: int | None = None
+    active: int | None = None
     work: float = 1.0
 
     @property
@@ -191,7 +193,8 @@ class Cycles:
         if self.spent.memory and self.global_latency is not None:
             found.append(f"global memory answers {self.global_latency:,} cycles later than shared (--global-latency)")
         elif self.spent.memory:
-            found.append(f"{self.l2_has}, and every SM does as this one")
+            every = "every SM" if self.active is None else f"each of the {self.active} SMs that have work"
+            found.append(f"{self.l2_has}, and {every} does as this one")
             if self.waited_assumed:
                 constant = self.figures.figures["global_latency"].value
                 found.append(f"textures answer {constant:,} cycles later than shared memory")

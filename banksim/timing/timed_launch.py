@@ -41,7 +41,16 @@ from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
 from banksim.timing.multiprocessor import Simulated, Simulation, between_first, table_of
 from banksim.timing.spent_cycles import Cycles, Spent, TimedBlock, TimedInstruction
-from banksim.timing.uneven_blocks import MOST_WAITING, alike, pace_of, room_for_work, unequal, unequally_long, work_of
+from banksim.timing.uneven_blocks import (
+    MOST_WAITING,
+    alike,
+    at_work,
+    pace_of,
+    room_for_work,
+    unequal,
+    unequally_long,
+    work_of,
+)
 from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
@@ -105,12 +114,16 @@ def run_timed(
     come_alike = False
 
     def simulate(
-        way: Attempt, ideal: bool = False, clusters: Sequence[Sequence[int]] = chosen, noted: int = 0
+        way: Attempt,
+        ideal: bool = False,
+        clusters: Sequence[Sequence[int]] = chosen,
+        noted: int = 0,
+        active: int | None = None,
     ) -> Simulated:
         simulation = Simulation(
             way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
             max_instructions=way.allowed, at_most=way.share, seen=seen, noted=noted,
-            cold=at_first.arrays if at_first else None, code_kept=code_kept,
+            cold=at_first.arrays if at_first else None, code_kept=code_kept, active=active,
         )  # fmt: skip
 
         def tick() -> None:
@@ -160,14 +173,20 @@ def run_timed(
             for number, used in all_of_it.bytes.items():
                 recent.use(number, used)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
-    before = way.anew() if both else way
+    again = timing.more and not (alone or way.assumes or much(launch))  # where few blocks turn out to have work
+    before = way.anew() if both or again else way
     outcome = simulate(way.anew() if way.assumes else way)
     raise_unless_interrupted(launch, outcome.stop)
     counts = counted(outcome, stepwise, len(rules))
-    best = outcome
-    if both and counts.stop is None and np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0]):
-        best = simulate(before, ideal=True)
-    timed = replace(cycles(launch, known, timing, outcome, best, has, of_host), elsewhere=way.assumes)
+    conflicts = np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0])
+
+    def as_timed(outcome: Simulated, active: int | None = None) -> Cycles:
+        best = outcome
+        if both and counts.stop is None and conflicts:
+            best = simulate(before.anew() if again else before, ideal=True, active=active)
+        return replace(cycles(launch, known, timing, outcome, best, has, of_host), elsewhere=way.assumes)
+
+    timed = as_timed(outcome)
     if at_first and not come_alike:
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
@@ -175,14 +194,20 @@ def run_timed(
         return Timed(with_conflicts(timed, launch, outcome, parts), parts, None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
-        noted = room_for_work(launch) if timed.spent.memory < MOST_WAITING * timed.spent.total else None
+        noted = room_for_work(launch)
         parts.append(count(launch, [block for cluster in chosen for block in cluster], noted))
         if noted is not None and parts[-1][1].stop is None:
+            work = work_of(launch, timed.blocks, noted)
+            few = at_work(work, together, min(launch.blocks, known.multiprocessors))
+            if again and few:
+                outcome = simulate(before.anew(), active=few)
+                timed = replace(as_timed(outcome, few), slowest=timed.slowest, active=few)
 
             def by_itself(block: int) -> list[TimedBlock]:
-                return simulate(replace(way, launch=launch.copy()), clusters=[(block,)]).blocks
+                return simulate(replace(way, launch=launch.copy()), clusters=[(block,)], active=few).blocks
 
-            timed = replace(timed, unequal=of_unequal(launch, timed, together, noted, by_itself))
+            if timed.spent.memory < MOST_WAITING * timed.spent.total:
+                timed = replace(timed, unequal=of_unequal(launch, timed, together, work, by_itself))
     if timing.more or alone:
         timed = with_conflicts(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
@@ -192,12 +217,11 @@ def of_unequal(
     launch: Launch,
     timed: Cycles,
     held: int,
-    noted: npt.NDArray[np.int64],
+    work: npt.NDArray[np.float64],
     by_itself: Callable[[int], Sequence[TimedBlock]],
 ) -> int | None:
-    """Cycles of a launch whose blocks take unequally long; None where they do not. Where the timed ones tell nothing of
+    """Cycles of a launch whose blocks do this work, if they take unequally long. Where the timed ones tell nothing of
     what warps take besides instructions, the block that executes most is timed, too, `by_itself`."""
-    work = work_of(launch, timed.blocks, noted)
     if not unequal(work):
         return None
     known = timed.figures

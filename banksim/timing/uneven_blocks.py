@@ -25,6 +25,9 @@ from banksim.timing.spent_cycles import TimedBlock
 UNEQUAL = 0.2
 """The standard deviation of what blocks execute, as a share of the mean, up to which they are taken to be equal: those
 at an edge that have less to do are few."""
+NOTHING = 1 / 16
+"""The share of the longest block up to which blocks, and all of them one after the other, are taken to have nothing to
+do."""
 MOST = 1 << 23
 """Warps of a launch up to which they are told apart."""
 MOST_WAITING = 0.5
@@ -71,6 +74,15 @@ def work_of(launch: Launch, blocks: Sequence[TimedBlock], noted: npt.NDArray[np.
 def unequal(work: Floats) -> bool:
     """Whether blocks differ, in all that they execute or in their longest warp."""
     return any(np.std(each) > UNEQUAL * np.mean(each) for each in (work.sum(1), work.max(1)))
+
+
+def at_work(work: Floats, held: int, multiprocessors: int) -> int | None:
+    """How many multiprocessors have work: as many as there are blocks that do not end at once. None: all."""
+    longest = work.max(1)
+    idle = longest < NOTHING * longest.max()
+    busy = int(np.count_nonzero(~idle))
+    short = longest[idle].sum() < NOTHING * longest.max() * multiprocessors * held
+    return busy if busy < multiprocessors and short else None
 
 
 def executed_by(blocks: Sequence[TimedBlock]) -> Floats:

@@ -52,3 +52,13 @@ def join(waiting: WaitingStores, most: Integer, line: Integer, words: Integer, l
 def wait_fewer(waiting: WaitingStores, most: Integer, t: Integer) -> bool:
     """Whether fewer than so many lines wait at cycle t."""
     return bool(waiting.leaves[(waiting.lines[0] - most) & (PLACES - 1)] <= 100 * t)
+
+
+@inlined
+def again_of(words: Integer, stored: Integer) -> Integer:
+    """Of how many sectors a single word is stored behind others."""
+    count: Integer = 0
+    for s in range(4):
+        part = words >> (8 * s) & 255
+        count += part != 0 and part & (part - 1) == 0 and (stored >> (8 * s) & 255) != 0
+    return count
