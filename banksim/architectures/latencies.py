@@ -44,8 +44,8 @@ RESIDENT = "blocks of 1 to 32 warps, up to 64 warps together, on one H200: tests
 HITS = "loads that the L1 has, by 1 to 64 warps on one H200: tests/data/timing/h200_hits.npz"
 PENDING = "loads of one multiprocessor of lines that the L1 lacks on one H200: tests/data/timing/h200_pending.json"
 CONSTANTS = "constants read for the first time in a launch on one H200: tests/data/timing/h200_constants.json"
+AROUND = "warps of one H200 that wait for parameters: tests/data/timing/h200_around.json"
 REMOTE = "atomics on another block's shared memory, by places, on one H200: tests/data/timing/h200_remote.npz"
-
 
 SECTOR = 32
 """Bytes."""
@@ -108,6 +108,7 @@ class Numbers(NamedTuple):
     reads: int  # … and from its issue, besides two for each of them, if no other is in its sub-core's queue
     fence_entered: int  # a fence is done so long after the warp's last request entered the pool,
     fence: int  # … and at least so long after its issue
+    fence_accessed: int  # … and one of the GPU later by so much, if the warp has accessed global memory since the last
     branch: int  # from a taken branch to the next instruction
     branch_apart: int  # between two taken branches of a sub-core, at the earliest
     branch_others: int  # how much longer a taken branch takes that follows one of another warp of the sub-core so soon
@@ -121,8 +122,10 @@ class Numbers(NamedTuple):
     code_farthest: int  # … or the L2
     code_apart: int  # between lines that follow one another, from the cache behind the multiprocessor's
     code_apart_l2: int  # … and from the L2
-    constants: int  # more until a constant comes whose line no instruction of the launch has asked for,
-    constants_l2: int  # … and if the cache behind that lacks it: from the L2
+    constants: int  # more until a constant comes to LDC whose line no LDC of the launch has asked for,
+    constants_own: int  # … of others until it comes to their sub-core,
+    constants_next: int  # … and to another one, at the earliest, if all multiprocessors ask
+    constants_l2: int  # … and if the cache behind those lacks it: from the L2
     barrier: int  # from the last arrival at a barrier to the release
     join: int  # more than a branch, where another group of the warp goes on with the same instruction,
     switch: int  # … or with another
@@ -147,6 +150,7 @@ class Numbers(NamedTuple):
     l2_under_way: int  # … each until so many cycles before the L2 takes it
     first: int  # from one block's begin to the next's, of those that a multiprocessor is given at first,
     first_warp: int  # … and at least so much for each of its warps
+    begin: int  # from one warp's begin to that of the next of its block
     replace: int  # from the end of a block to the begin of that which takes its place
     apart_blocks: int  # … and from one such begin to the next, at the earliest
     arrive: int  # from the issue of an arrival at an mbarrier until it counts
@@ -233,6 +237,8 @@ class Figures:
     """Nanoseconds that a launch takes beyond its blocks: its start and its end,"""
     spread: Figure
     """… and how many more if all multiprocessors have a block,"""
+    accesses: tuple[Figure, Figure]
+    """… if one accesses global memory, and if all do;"""
     new_code: Figure
     """… and how many more if no launch before was of the same kernel."""
     event: Figure
@@ -256,9 +262,11 @@ class Figures:
     assumption: str = ""
     """What is assumed of all of them; empty where they were measured."""
 
-    def around(self, active: int) -> float:
+    def around(self, active: int, accesses: bool) -> float:
         """Nanoseconds that a launch on so many multiprocessors takes beyond its blocks."""
-        return self.launch.value + self.spread.value * active / self.multiprocessors
+        share = float(np.log(active) / np.log(self.multiprocessors))
+        one, every = (figure.value if accesses else 0 for figure in self.accesses)
+        return self.launch.value + one + (self.spread.value + every - one) * share
 
     def with_new_code(self) -> "Figures":
         """The same for the first launch of a kernel in a program."""
@@ -296,7 +304,8 @@ class Figures:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
         values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
-        values["written"] = values["written"] * active // self.multiprocessors
+        for name in ("written", "constants_next"):
+            values[name] = values[name] * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency
         return Numbers(**values)
@@ -311,8 +320,9 @@ H200 = Figures(
     clock_mhz=1980,
     multiprocessors=132,
     l1_and_shared=256 << 10,  # CUDA programming guide
-    launch=Figure(1570, "measured", LAUNCHES),
-    spread=Figure(200, "measured", MEMORY),
+    launch=Figure(1435, "measured", LAUNCHES),
+    spread=Figure(75, "measured", AROUND),
+    accesses=(Figure(70, "measured", AROUND), Figure(190, "measured", AROUND)),
     new_code=Figure(160, "measured", FIRST_CODE),
     event=Figure(1300, "measured", BETWEEN),
     graph=Figure(1150, "measured", BETWEEN),
@@ -326,7 +336,8 @@ H200 = Figures(
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(CONSTANTS, constants=73, constants_l2=190),
-        **measured(LATENCY, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
+        **measured(AROUND, constants_own=62, constants_next=16, begin=2),
+        **measured(LATENCY, fence_accessed=285, barrier=14, join=6, switch=10, server=2, copy=5, copy_ways=3, sleep=75),
         **measured(PARTS, buried=38),
         **measured(ISSUES, unexecuted=1),
         **measured(CLOCK, value=11),

@@ -49,6 +49,7 @@ def figures(arch: str) -> Figures:
         assumption=f"the multiprocessor is an H200's, at the rates that are published of the {gpu.name}",
         launch=assumed(H200.launch),
         spread=assumed(H200.spread),
+        accesses=(assumed(H200.accesses[0]), assumed(H200.accesses[1])),
         new_code=assumed(H200.new_code),
         event=assumed(H200.event),
         graph=assumed(H200.graph),

@@ -20,7 +20,7 @@ from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
 from banksim.timing.barrier_releases import OK, call, phases, release, wake, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
-from banksim.timing.constant_caches import constant_comes
+from banksim.timing.constant_caches import LDC, constant_comes
 from banksim.timing.data_stage import MEETS, is_upper, sectors_of
 from banksim.timing.global_memory import (
     ATOMIC,
@@ -176,7 +176,7 @@ def issue(
     if active and (row.uniform >= 0 or row.base >= 0):
         named = name(waiting.behind, row, record, warp.record + state.REGISTERS, mask)
     parts = different(warp, row.values, mask) if active and row.values >= 0 else 1
-    come = constant_comes(sm.constants, f, warp, row.constant, row, record, mask, t)
+    come = constant_comes(sm.constants, f, warp, row.constant, row, record, mask, LDC, t)
     early = warp.state == BLOCKED
     answer: Integer = np.int32(codes.RUN)
     if early:  # behind its barrier: it will be executed when that releases the warp
@@ -188,8 +188,8 @@ def issue(
         return answer
     if t >= warp.released:
         warp.barrier = -1
-    warp.previous, warp.issued, warp.turn = i, t, -1
-    sm.latest[warp.core] = t
+    warp.previous, warp.issued, warp.turn, warp.lacked = i, t, -1, 0
+    sm.latest[warp.core], warp.accessed = t, warp.accessed | (row.far > 0 and active)
     if row.behind == TRIES and answer == codes.BLOCKED:  # it will be executed when it can go on
         sm.spent[i].issue -= 1
         sm.spent[i].barrier += 1
@@ -255,7 +255,8 @@ def issue(
         settle(waiting, w, row.read, done)
         waiting.wake[w] = warp.ready
     if row.kind == FENCE and row.more:
-        warp.ready = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
+        begins = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)
+        warp.ready, warp.accessed = begins + f.fence_accessed * warp.accessed, 0
     if row.fences and row.kind == BARRIER and answer != codes.DONE and phases(context) != before:
         fence(path, begins + f.barrier)
         path.servers[row.server] += row.each

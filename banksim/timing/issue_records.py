@@ -31,6 +31,8 @@ class ResidentWarp(Protocol):
     turn: I8  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
     age: I8  # how many blocks the multiprocessor was given before its own
     refused: I8  # whether it waits since the queue was full
+    accessed: I8  # whether it has accessed global memory since its last fence
+    lacked: I8  # whether a constant had not come since it issued last
     released: I8  # the cycle at which a barrier releases it, NEVER: not known yet; -1: none has
     barrier: I8  # the number of that barrier's instruction; -1: it waits at none
     ahead: I8  # how many instructions behind the barrier have issued while it waits there
@@ -112,6 +114,16 @@ SPENT = np.dtype([(name, "i8") for name in ("issue", "fixed", "shared", "memory"
 
 
 @bundle
+class ConstantCaches(NamedTuple):
+    """When each line of the banks of a launch has come to each cache, or that it has not been asked for."""
+
+    comes: npt.NDArray[np.int64]  # (sub-core; the last: that of LDC, line)
+    asked: npt.NDArray[np.int64]  # by line: whether any sub-core has
+    behind: npt.NDArray[np.int64]  # … when the first of four has come to the cache behind
+    free: npt.NDArray[np.int64]  # two: when the last line has come to sub-cores, and the next one may for LDC
+
+
+@bundle
 class Multiprocessor(NamedTuple):
     """The state of a multiprocessor, on which every function of the loop works."""
 
@@ -126,7 +138,7 @@ class Multiprocessor(NamedTuple):
     held: npt.NDArray[np.int64]  # by sub-core: the cycle until which it issues nothing, since registers come late
     banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
     caches: InstructionCaches
-    constants: npt.NDArray[np.int64]  # (cache, line): when each line of constants has come
+    constants: ConstantCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued
     served: npt.NDArray[np.int64]  # requests to shared memory, their transactions, cycles on assumed latencies
     spent: npt.NDArray[np.void]  # by instruction

@@ -112,6 +112,7 @@ _TABLE = {
     "RET": Unit(SYSTEM, 5, server=CONVERGENCE, more=33),
     "MEMBAR": Unit(SYSTEM, 5, server=FENCES, serves=2),
     "MEMBAR.ALL.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=248),
+    "MEMBAR.SC.GPU": Unit(SYSTEM, 5, server=FENCES, serves=2, more=251),
     "YIELD": Unit(SYSTEM, 1, server=CONVERGENCE, serves=2, more=46, blocks=8, others=REQUESTS),
     "BSYNC": Unit(SYSTEM, 4, server=CONVERGENCE, more=8),
     "WARPSYNC": Unit(-1, 11, 10, each=20),
@@ -121,9 +122,9 @@ UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz; IMAD.HI and IMAD.WIDE
 tests/data/timing/h200_multipliers.npz; pairs of halves and VIMNMX3 h200_uniform.npz there; LDC, ULDC, S2R, S2UR, MATCH
 and REDUX of many warps h200_prologues.npz, S2UR's latency h200_sequences.npz, B2R and BAR.RED h200_reductions.npz,
-BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz;
-MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of
-several warps: h200_loops.npz there; `each`, and WARPSYNC: h200_parts.npz."""
+BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz; MEMBAR.ALL.GPU
+tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
+h200_loops.npz there; `each`, and WARPSYNC: h200_parts.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""

@@ -133,6 +133,17 @@ def between_first(numbers: Numbers, warps: int) -> int:
     return max(numbers.first, warps * numbers.first_warp)
 
 
+def numbers_of_warps(warps: int, given: int) -> npt.NDArray[np.int64]:
+    """Which warps of a block are in the places of a multiprocessor that it has, of which each fourth is of the same
+    sub-core, if so many blocks were given to that before: the first warp of a block is on the sub-core behind that of
+    the block before it where it were on the same (h200_cores.json: slots)."""
+    places = np.arange(warps)
+    if warps % shared_memory_path.SUB_CORES:
+        return places
+    within = places % shared_memory_path.SUB_CORES
+    return places - within + (within - given) % shared_memory_path.SUB_CORES
+
+
 class One:
     """One multiprocessor, for the blocks of one rank of their clusters (0 where there are none), with a place for each
     of its workers. `others`: another of those for the same clusters. `memory`: `new_memory`
@@ -151,7 +162,7 @@ class One:
         launch, places = workers[0].launch, len(workers)
         self.launch, self.workers, self.begins, self.first = launch, workers, [0] * places, rank * places
         self.taken = 0  # of shared memory: where the next block's begins; those that follow others go on behind them
-        self.given = 0
+        self.given, self.between_warps = 0, numbers.begin
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, figures)
         shared = launch.shared_bytes > launch.kernel.shared_base
@@ -173,7 +184,7 @@ class One:
             held=np.zeros(shared_memory_path.SUB_CORES, np.int64),
             banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers, code_kept),
-            constants=new_constants(launch),
+            constants=new_constants(launch, numbers),
             busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
@@ -186,7 +197,6 @@ class One:
         )
         self.sm.warps["state"], self.sm.warps["barrier"] = issue_records.DONE, -1
         self.sm.warps["place"] = self.first + np.arange(count) // launch.warps
-        self.sm.warps["number"] = np.arange(count) % launch.warps
         self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
 
     def begin(self, compiled: Compiled, place: int, block: int, now: int) -> None:
@@ -199,14 +209,16 @@ class One:
         own = slice(place * self.launch.warps, (place + 1) * self.launch.warps)
         forget(self.waiting.behind, self.first + place, own)
         warps = self.sm.warps[own]
+        warps["number"] = numbers_of_warps(self.launch.warps, self.given)
         warps["context"], warps["record"] = context, worker.warps.ctypes.data + warps["number"] * worker.warp_size
         for record in warps["record"].tolist():
             step_warp(context, record)  # this chooses the group of threads that runs
         warps["state"], warps["next"], warps["previous"] = issue_records.READY, 0, -1
-        warps["issued"], warps["ready"], warps["age"] = now - 1, now, self.given
+        warps["ready"] = now + self.between_warps * warps["number"]
+        warps["issued"], warps["age"] = now - 1, self.given
         self.given += 1
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
-        warps["executed"] = warps["crowded"] = 0
+        warps["executed"] = warps["crowded"] = warps["lacked"] = warps["accessed"] = 0
         self.waiting.wake[own] = self.waiting.soon[:] = 0
         self.sm.shared[place], self.taken = self.taken, (self.taken + shared_bytes(self.launch)) % self.sm.shared[-1]
 
@@ -220,7 +232,7 @@ class One:
         return bool((self.sm.warps["state"][rows] == issue_records.DONE).all())
 
     def timed(self, place: int) -> TimedBlock:
-        rows = self.sm.warps[self.sm.warps["place"] == self.first + place]
+        rows = np.sort(self.sm.warps[self.sm.warps["place"] == self.first + place], order="number")
         number = int(self.workers[place].context[0]["block"])
         self.workers[place].context[0]["blocks_done"] += 1
         ended, executed, crowded = (tuple(map(int, rows[name])) for name in ("ended", "executed", "crowded"))

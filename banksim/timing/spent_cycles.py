@@ -105,6 +105,7 @@ class Cycles:
                      few were timed
     dram             what the launch has of DRAM, and gives it
     additions        whether some were made to global memory, to which other blocks may add as well
+    accesses         whether global memory was accessed
     l2_has           what the L2 cache was taken to have of global memory when the launch began
     of_host          whether the blocks accessed memory that the host has, too: managed or pinned
     ideal            the same if every request to shared memory took its ideal transactions
@@ -136,6 +137,7 @@ class Cycles:
     l2_has: str
     of_host: bool
     additions: bool
+    accesses: bool
     ideal: int
     resources: Mapping[str, int]
     requests: int

@@ -339,6 +339,7 @@ def cycles(
         l2_has=l2_has(launch, timing.cold),
         of_host=of_host,
         additions=outcome.additions,
+        accesses=bool(outcome.spent["issue"][table_of(launch.kernel)["far"] > 0].any()),
         ideal=best.cycles,
         resources=resources,
         requests=outcome.requests,

@@ -138,10 +138,10 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
                 waiting.wake[w] = NEVER if end < 0 else end
                 return False
         if row.operand >= 0:
-            come = constant_comes(sm.constants, f, warp, row.operand, row, record_of(warp), 0, t)
+            come = constant_comes(sm.constants, f, warp, row.operand, row, record_of(warp), 0, warp.core, t)
             warp.ready = max(warp.ready, come)
             if warp.ready > t:
-                waiting.wake[w] = warp.ready
+                waiting.wake[w], warp.lacked = warp.ready, 1
                 return False
         if warp.turn < 0:
             warp.turn = t + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
@@ -185,6 +185,8 @@ def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Inte
     last = path.sub_cores[s].last
     if last >= 0 and sm.warps[last].barrier >= 0 and sm.warps[last].released <= t:
         last = -1  # released by a barrier, the youngest warp goes first
+    if last >= 0 and sm.warps[last].lacked:
+        last = -1  # … as where all have waited for a constant
     after = -(-len(waiting.wake) // SUB_CORES)
     for n in range(after, -1, -1):
         w = last if n == after else s + SUB_CORES * n

@@ -66,7 +66,7 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
         waves=waves,
         cycles=whole(launch, cycles, at_a_time) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
-        around=figures.around(min(launch.blocks, figures.multiprocessors)) / 1000,
+        around=figures.around(min(launch.blocks, figures.multiprocessors), cycles.accesses) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
         unequal=cycles.unequal is not None,

@@ -120,7 +120,19 @@ def test_short_branches_find_the_lines_that_came_ahead_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("name", "active", "within"),
-    [("membar_cta", 0xF, 0.06), ("membar_cta", 0x11111111, 0.1), ("membar_cta", ALL, 0.13), ("call", 0xF, 0.02)],
+    [
+        ("membar_cta", 0xF, 0.06),
+        ("membar_cta", 0x11111111, 0.1),
+        ("membar_cta", ALL, 0.13),
+        ("call", 0xF, 0.02),
+        # those of the GPU, alone and behind a store each: they took no longer than those of a block
+        ("membar_gl", 1, 0.02),
+        ("membar_gl", 0xF, 0.03),
+        ("membar_gl", 0x11111111, 0.05),
+        ("stg_membar", 1, 0.02),
+        ("stg_membar", 0xF, 0.03),
+        ("stg_membar", 0x11, 0.03),
+    ],
 )
 def test_fences_and_calls_of_several_warps_wait_for_each_other(name: str, active: int, within: float) -> None:
     arrays, kernels = chains()

