@@ -83,7 +83,7 @@ def test_a_layout_takes_as_long_as_there_with_cold_caches(number: int) -> None:
     """The profiler, which told the times, had flushed the caches."""
     variant = VARIANTS[number]
     found = timed(number, variant["grid"], cold=True).microseconds
-    assert found == pytest.approx(variant["counters"][DURATION] / 1000, rel=0.11)
+    assert found == pytest.approx(variant["counters"][DURATION] / 1000, rel=0.135)
 
 
 @pytest.mark.parametrize("cold", [False, True])
