@@ -134,9 +134,8 @@ def between_first(numbers: Numbers, warps: int) -> int:
 
 
 def numbers_of_warps(warps: int, given: int) -> npt.NDArray[np.int64]:
-    """Which warps of a block are in the places of a multiprocessor that it has, of which each fourth is of the same
-    sub-core, if so many blocks were given to that before: the first warp of a block is on the sub-core behind that of
-    the block before it where it were on the same (h200_cores.json: slots)."""
+    """Which warps of a block are in its places, each fourth of one sub-core, if so many blocks were given before: the
+    first is on the sub-core behind that of the block before where it were on the same (h200_cores.json: slots)."""
     places = np.arange(warps)
     if warps % shared_memory_path.SUB_CORES:
         return places
