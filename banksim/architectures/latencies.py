@@ -102,11 +102,13 @@ class Numbers(NamedTuple):
     queue_return: int  # from leaving the queue until its place is free
     pool_return: int  # from leaving the pool until its place is free
     service: int  # cycles of one of the two slots for a transaction
-    settle: int  # from when all before a barrier's end is through until the slots go on with what is behind it
+    settle: (
+        int  # from when all before a barrier's end or a fence is through until the slots go on with what is behind it
+    )
     result: int  # from the end of a load's transfer until its result may be used
     operands: int  # from entering the pool until a request's registers may be written,
     reads: int  # … and from its issue, besides two for each of them, if no other is in its sub-core's queue
-    fence_entered: int  # a fence is done so long after the warp's last request entered the pool,
+    fence_entered: int  # a fence is done so long after it has left its sub-core's queue,
     fence: int  # … and at least so long after its issue
     fence_accessed: int  # … and one of the GPU later by so much, if the warp has accessed global memory since the last
     branch: int  # from a taken branch to the next instruction
@@ -330,7 +332,7 @@ H200 = Figures(
     figures={
         **measured(LINES, queue=10, pool=19),
         **measured(STREAMS, look_ahead=4, apart=2, to_pool=3, to_slot=3, queue_return=2, pool_return=13, service=2),
-        **measured(STREAMS, result=14, operands=5, fence_entered=4, fence=8, branch=10, line=3, global_cost=6),
+        **measured(STREAMS, result=14, operands=5, fence_entered=2, fence=8, branch=10, line=3, global_cost=6),
         **measured(OPERANDS, reads=7),
         **measured(RESIDENT, settle=2),
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),

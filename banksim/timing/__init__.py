@@ -14,6 +14,7 @@ work_behind.py          … and how long that takes
 instruction_caches.py   from which cache a line of code comes, and what taken branches take
 constant_caches.py      which constants a multiprocessor has
 issue_records.py        the records and arrays on which that loop works
+scoreboards.py          what a warp waits for, and when it is looked at again
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 global_memory.py        what lies behind it: the caches' times, and the share of the L2
 waiting_stores.py       … what leaves together of what is stored

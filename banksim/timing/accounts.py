@@ -6,7 +6,7 @@ from banksim.system.jit import inlined, inner
 from banksim.timing.asynchronous import COPIES, PHASES, TRIES
 from banksim.timing.issue_records import Multiprocessor
 from banksim.timing.issue_table import ASSUMED, GLOBAL, SHARED, SIGNALS
-from banksim.timing.shared_memory_path import Waiting
+from banksim.timing.scoreboards import Waiting
 from banksim.timing.warp_choice import waits_until
 
 

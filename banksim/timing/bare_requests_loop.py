@@ -12,14 +12,12 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import Words, at, bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inner, outer
+from banksim.timing.scoreboards import SUB_CORES, Waiting, new_waiting
 from banksim.timing.shared_memory_path import (
     NEVER,
-    SUB_CORES,
     Path,
-    Waiting,
     has_place,
     new_path,
-    new_waiting,
     offer,
     serve,
     take_in,

@@ -13,7 +13,7 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, DONE, PER_MILLE, READY, Multiprocessor
-from banksim.timing.shared_memory_path import Waiting, rouse
+from banksim.timing.scoreboards import Waiting, rouse
 from banksim.timing.warp_choice import executing, record_of
 
 _CONTEXT = state.CONTEXT

@@ -61,7 +61,8 @@ from banksim.timing.issue_table import (
     UNIFORM,
     VARIABLE,
 )
-from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, fence, offer, serve, settle
+from banksim.timing.scoreboards import SUB_CORES, Waiting, settle
+from banksim.timing.shared_memory_path import NEVER, Path, fence, offer, serve
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
@@ -239,11 +240,7 @@ def issue(
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:
         watch(sm, waiting, w, row.read, i, issue_table.SHARED)
-        waiting.until[w, row.read] = max(waiting.until[w, row.read], begins + f.fence)
-        if waiting.queued[w]:
-            waiting.fence[w] = row.read
-        else:
-            settle(waiting, w, row.read, begins + f.fence)
+        shared_memory_path.offer_fence(path, waiting, f, warp.core, t, w, row.read, begins)
     elif row.kind == VARIABLE or row.kind == MEMORY:
         watch(sm, waiting, w, row.write, i, issue_table.SIGNALS if row.behind == TRIES else issue_table.OTHER)
         watch(sm, waiting, w, row.read, i, issue_table.OTHER)

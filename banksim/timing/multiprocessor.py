@@ -32,6 +32,7 @@ from banksim.timing.instruction_caches import new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.published_pipes import at_published_rates
 from banksim.timing.same_lines import NEVER, remember
+from banksim.timing.scoreboards import SUB_CORES, Waiting, new_waiting
 from banksim.timing.spent_cycles import TimedBlock
 
 
@@ -137,10 +138,10 @@ def numbers_of_warps(warps: int, given: int) -> npt.NDArray[np.int64]:
     """Which warps of a block are in its places, each fourth of one sub-core, if so many blocks were given before: the
     first is on the sub-core behind that of the block before where it were on the same (h200_cores.json: slots)."""
     places = np.arange(warps)
-    if warps % shared_memory_path.SUB_CORES:
+    if warps % SUB_CORES:
         return places
-    within = places % shared_memory_path.SUB_CORES
-    return places - within + (within - given) % shared_memory_path.SUB_CORES
+    within = places % SUB_CORES
+    return places - within + (within - given) % SUB_CORES
 
 
 class One:
@@ -164,27 +165,26 @@ class One:
         self.given, self.between_warps = 0, numbers.begin
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, figures)
-        shared = launch.shared_bytes > launch.kernel.shared_base
-        behind_path = memory(shared_memory_path.REQUESTS, l1, shared=shared)
+        behind_path = memory(shared_memory_path.REQUESTS, l1, shared=launch.shared_bytes > launch.kernel.shared_base)
         self.path: shared_memory_path.Path = shared_memory_path.new_path(behind_path, between)
         count = places * launch.warps
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(count, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
-        self.waiting: shared_memory_path.Waiting = shared_memory_path.new_waiting(count, SCOREBOARDS, behind)
+        self.waiting: Waiting = new_waiting(count, SCOREBOARDS, behind)
         self.sm: issue_records.Multiprocessor = issue_records.Multiprocessor(
             code=table_of(launch.kernel),
             warps=np.zeros(count, issue_records.RESIDENT_WARP),
-            pipes=np.zeros((shared_memory_path.SUB_CORES, len(PIPES)), np.int64),
+            pipes=np.zeros((SUB_CORES, len(PIPES)), np.int64),
             ahead=np.zeros((count, issue_records.BEHIND_BARRIER), np.int64),
-            halves=np.zeros(shared_memory_path.SUB_CORES, np.int64),
-            latest=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
-            asked=np.full(shared_memory_path.SUB_CORES, -100, np.int64),
-            reading=np.zeros(shared_memory_path.SUB_CORES, np.int64),
-            held=np.zeros(shared_memory_path.SUB_CORES, np.int64),
-            banks=np.zeros((shared_memory_path.SUB_CORES, 2), np.int64),
+            halves=np.zeros(SUB_CORES, np.int64),
+            latest=np.full(SUB_CORES, -100, np.int64),
+            asked=np.full(SUB_CORES, -100, np.int64),
+            reading=np.zeros(SUB_CORES, np.int64),
+            held=np.zeros(SUB_CORES, np.int64),
+            banks=np.zeros((SUB_CORES, 2), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers, code_kept),
             constants=new_constants(launch, numbers),
-            busy=np.zeros((shared_memory_path.SUB_CORES, len(PIPES) + 1), np.int64),
+            busy=np.zeros((SUB_CORES, len(PIPES) + 1), np.int64),
             served=np.zeros(3, np.int64),
             spent=np.zeros(len(launch.kernel.instructions), issue_records.SPENT),
             classes=np.zeros((count, SCOREBOARDS), np.int64),
@@ -196,7 +196,7 @@ class One:
         )
         self.sm.warps["state"], self.sm.warps["barrier"] = issue_records.DONE, -1
         self.sm.warps["place"] = self.first + np.arange(count) // launch.warps
-        self.sm.warps["core"] = np.arange(count) % shared_memory_path.SUB_CORES
+        self.sm.warps["core"] = np.arange(count) % SUB_CORES
 
     def begin(self, compiled: Compiled, place: int, block: int, now: int) -> None:
         """Put a block into a place; its warps begin with the first instruction in cycle `now`."""
@@ -298,7 +298,7 @@ class Simulation:
         self.figures = self.numbers.record()
         self.words = [[Words(part) for part in (one.sm, one.path, one.waiting)] for one in self.each]
         self.places = np.array([[*(one.address for one in own), self.figures.ctypes.data] for own in self.words])
-        warps = min(resident * launch.warps, shared_memory_path.SUB_CORES)
+        warps = min(resident * launch.warps, SUB_CORES)
         self.at_most = at_most
         self.allowance = ALLOWANCE * warps if (at_most or max_instructions) is None else None
 

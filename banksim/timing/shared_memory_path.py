@@ -17,18 +17,19 @@ from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at, bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
-from banksim.timing.asynchronous import Behind, arrived, new_behind, served
+from banksim.timing.asynchronous import arrived, served
 from banksim.timing.between_blocks import Between, cross, may_leave, new_between
 from banksim.timing.data_stage import NOTHING
 from banksim.timing.data_stage import serve as meets
 from banksim.timing.global_memory import NEAR, REMOTE, GlobalMemory, has_room, leaves, new_memory, reach
+from banksim.timing.scoreboards import SUB_CORES, Waiting, rouse, settle
 
-SUB_CORES = 4
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
 SERVERS = 9
 ENDED = 64
 """Barriers that may have ended when a request enters the pool, at most."""
+BY_BARRIER, BY_FENCE = 1, 2
 NEVER = 1 << 60
 LONG_AGO = -1000
 
@@ -50,7 +51,9 @@ REQUEST = np.dtype(
         ("meets", "i8"),  # how it meets data of global memory (data_stage.LOADS …),
         ("sectors", "i8"),  # … in which sectors of 32 of 128 bytes,
         ("upper", "i8"),  # … and whether it lies in the upper half of the memory
-        ("fenced", "i8"),  # whether a barrier has ended since the one before it entered the pool
+        ("fence", "i8"),  # whether it is none, but a fence
+        ("fences", "i8"),  # how many fences had gone through the queues when it issued
+        ("fenced", "i8"),  # what has ended since the one before it entered the pool: BY_BARRIER, BY_FENCE; 0: nothing
         ("own", "i8"),  # of one to another block: what it holds of its multiprocessor's way,
         ("to", "i8"),  # … the rank that it asks,
         ("asked", "i8"),  # … what it holds of that one's way,
@@ -75,9 +78,11 @@ ONE = np.dtype(
         ("free", "i8"),  # how many records are
         ("tags", "i8"),  # until when the tags of the L1 are read
         ("through", "i8"),  # when all that the slots have begun with is through,
-        ("opens", "i8"),  # … and when they go on behind a barrier
+        ("opens", "i8"),  # … and when they go on behind a barrier or a fence
         ("ended", "i8"),  # how many barriers have ended,
         ("passed", "i8"),  # … and how many of these before the latest request that entered the pool
+        ("fences", "i8"),  # how many fences have gone through the queues,
+        ("behind", "i8"),  # … and how many of these had when the latest request that entered the pool issued
     ]
 )
 
@@ -101,21 +106,6 @@ class Path(NamedTuple):
     barriers: npt.NDArray[np.int64]  # when they ended, a ring
     memory: GlobalMemory
     between: Between
-
-
-@bundle
-class Waiting(NamedTuple):
-    """The scoreboards that warps wait for."""
-
-    pending: npt.NDArray[np.int64]  # (warp, scoreboard): how many are under way with no end known
-    until: npt.NDArray[np.int64]  # … when the latest of the others ends
-    owner: npt.NDArray[np.int64]  # … the instruction that it was set by last
-    queued: npt.NDArray[np.int64]  # by warp: requests that have not entered the pool
-    fence: npt.NDArray[np.int64]  # the scoreboard of a fence that waits for them, or -1
-    wake: npt.NDArray[np.int64]  # when it is worth while to look at the warp again
-    soon: npt.NDArray[np.int64]  # by sub-core: … at any of its warps
-    stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
-    behind: Behind  # what else they can wait for
 
 
 def new_path(memory: GlobalMemory | None = None, between: Between | None = None) -> Path:
@@ -142,30 +132,6 @@ def new_path(memory: GlobalMemory | None = None, between: Between | None = None)
         memory=memory or new_memory(REQUESTS),
         between=between or new_between(),
     )
-
-
-def new_waiting(warps: int, scoreboards: int, behind: Behind | None = None) -> Waiting:
-    shape = warps, scoreboards
-    none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    of_warp = [np.zeros(warps, np.int64) for _ in range(3)]
-    behind = behind or new_behind(warps)
-    soon = np.zeros(SUB_CORES, np.int64)
-    return Waiting(none, until, owner, of_warp[0], np.full(warps, -1), of_warp[1], soon, of_warp[2], behind)
-
-
-@inlined
-def rouse(waiting: Waiting, warp: Integer) -> None:
-    """Have a warp be looked at: something has changed that it may wait for."""
-    waiting.wake[warp] = waiting.soon[warp % SUB_CORES] = 0
-
-
-@inlined
-def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) -> None:
-    """Note the cycle at which one of the operations that hold a scoreboard ends."""
-    if scoreboard >= 0:
-        waiting.pending[warp, scoreboard] -= 1
-        waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
-        rouse(waiting, warp)
 
 
 @inlined
@@ -215,7 +181,9 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     if path.slots[slot] >= 0:
         return moved
     if one.pool and path.requests[path.pool[0]].fenced:
-        path.requests[path.pool[0]].fenced, one.opens = 0, one.through + f.settle
+        first = path.requests[path.pool[0]]
+        through = one.through if first.fenced == BY_BARRIER else max(path.ends[0], path.ends[1])
+        first.fenced, one.opens = 0, max(one.opens, through + f.settle)
     if one.opens > t:
         return moved
     busy = -1
@@ -275,16 +243,30 @@ def grant(path: Path, s: Integer) -> None:
 
 
 @inlined
+def oldest(path: Path) -> Integer:
+    """How many fences had gone through when the request issued that has waited in the queues for most of them since:
+    those that issued later, and fences, enter the pool behind it."""
+    fences: Integer = NEVER
+    for s in range(SUB_CORES):
+        core = path.sub_cores[s]
+        if core.count:
+            fences = min(fences, path.requests[path.queues[s, core.head]].fences)
+    return fences
+
+
+@inlined
 def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
     one = path.one[0]
-    if free(path.pool_places, f.pool, one.left, one.pool) > t:
-        return False
+    full = free(path.pool_places, f.pool, one.left, one.pool) > t
+    fences = oldest(path)
     best = -1
     for s in path.order[::-1]:
         core = path.sub_cores[s]
-        if core.count and t >= core.opens and path.requests[path.queues[s, core.head]].moves <= t:
-            best = s
+        if core.count and t >= core.opens:
+            head = path.requests[path.queues[s, core.head]]
+            if head.moves <= t and head.fences == fences and (head.fence or not full):
+                best = s
     if best < 0:
         return False
     core = path.sub_cores[best]
@@ -298,13 +280,20 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     path.queue_places[best, core.left % QUEUE] = t + f.queue_return
     core.left += 1
     waiting.soon[best] = 0
+    if request.fence:
+        one.fences += 1
+        path.free[one.free] = row
+        one.free += 1
+        settle(waiting, request.warp, request.read, t + f.fence_entered)
+        return True
     request.moves = t + f.to_slot
     if request.tags:
         one.tags = max(one.tags, t) + request.tags
         request.moves = one.tags + f.to_slot - 1
-    request.fenced = 0
+    request.fenced = BY_FENCE if request.fences > one.behind else 0
+    one.behind = request.fences
     while one.passed < one.ended and path.barriers[one.passed % ENDED] <= t:
-        request.fenced = 1
+        request.fenced = BY_BARRIER
         one.passed += 1
     path.pool[one.pool] = row
     one.pool += 1
@@ -312,10 +301,6 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     settle(waiting, warp, request.read, max(t + f.operands, request.reads))
     if not request.parts:
         settle(waiting, warp, request.write, t + f.operands)
-    waiting.queued[warp] -= 1
-    if not waiting.queued[warp] and waiting.fence[warp] >= 0:
-        settle(waiting, warp, waiting.fence[warp], t + f.fence_entered)
-        waiting.fence[warp] = -1
     return True
 
 
@@ -340,8 +325,8 @@ def next_move(path: Path, f: Numbers) -> Integer:
     for s in range(SUB_CORES):
         core = path.sub_cores[s]
         if core.count:
-            moves = max(core.opens, path.requests[path.queues[s, core.head]].moves)
-            first = min(first, max(moves, place))
+            head = path.requests[path.queues[s, core.head]]
+            first = min(first, max(core.opens, head.moves, 0 if head.fence else place))
     return first
 
 
@@ -381,10 +366,26 @@ def offer(
     request = path.requests[row]
     request.warp, request.cost, request.parts, request.later, request.fetches = warp, cost, parts, later, 0
     request.tags, request.far, request.copies, request.reads, request.holds = 0, NEAR, 0, 0, f.apart
-    request.meets = NOTHING
+    request.meets, request.fence, request.fences = NOTHING, 0, one.fences
     request.moves = t + f.to_pool
     path.queues[s, (core.head + core.count) % QUEUE] = row
     core.count += 1
     core.next = t + f.apart
-    waiting.queued[warp] += 1
     return row
+
+
+@inlined
+def offer_fence(
+    path: Path,
+    waiting: Waiting,
+    f: Numbers,
+    s: Integer,
+    t: Integer,
+    warp: Integer,
+    scoreboard: Integer,
+    begins: Integer,
+) -> None:
+    """Put a fence, which begins at some cycle, into the queue of sub-core s; it takes no place of the pool."""
+    fence = path.requests[offer(path, waiting, f, s, t, warp, 1, 0, 0)]
+    fence.fence, fence.read, fence.moves = 1, scoreboard, begins + f.to_pool
+    waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], begins + f.fence)

@@ -19,7 +19,7 @@ from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, outer
 from banksim.timing.issue_table import BARRIER, PIPES
 from banksim.timing.multiprocessor import table_of
-from banksim.timing.shared_memory_path import SUB_CORES
+from banksim.timing.scoreboards import SUB_CORES
 from banksim.timing.spent_cycles import TimedBlock
 
 UNEQUAL = 0.2

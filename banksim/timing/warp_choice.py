@@ -11,12 +11,13 @@ from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.constant_caches import constant_comes
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
-from banksim.timing.issue_table import BOTH, FMA, HEAVY, MEMORY, PLAIN, TENSOR
-from banksim.timing.shared_memory_path import NEVER, SUB_CORES, Path, Waiting, has_place
+from banksim.timing.issue_table import BOTH, FENCE, FMA, HEAVY, MEMORY, PLAIN, TENSOR
+from banksim.timing.scoreboards import SUB_CORES, Waiting
+from banksim.timing.shared_memory_path import NEVER, Path, has_place
 
 _WARP = state.WARP
 BEHIND = 1 << 50
-"""Memory instructions that any thread executes come after all others."""
+"""Memory instructions that any thread executes, and fences, come after all others."""
 AHEAD = 6
 """Products of groups of warps that may issue before the tensor cores can begin with them."""
 
@@ -144,7 +145,7 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
                 waiting.wake[w], warp.lacked = warp.ready, 1
                 return False
         if warp.turn < 0:
-            warp.turn = t + (BEHIND if row.kind == MEMORY and executes(row, record_of(warp)) else 0)
+            warp.turn = t + (BEHIND if row.kind in (MEMORY, FENCE) and executes(row, record_of(warp)) else 0)
     if row.behind == MULTIPLIES and sm.pipes[warp.core, TENSOR] > t + AHEAD * row.interval:
         waiting.wake[w] = sm.pipes[warp.core, TENSOR] - AHEAD * row.interval
         return False
@@ -161,7 +162,7 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
     if (row.even or row.odd) and 0 < since <= sm.reading[warp.core] and since & 1 == 0:
         waiting.wake[w] = t + 1
         return False
-    if row.kind == MEMORY and place > t and (not row.far or warp.turn >= BEHIND):
+    if row.kind in (MEMORY, FENCE) and place > t and (not row.far or warp.turn >= BEHIND):
         warp.refused = 1
         return False
     return True
