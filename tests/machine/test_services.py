@@ -79,7 +79,7 @@ def test_what_is_timed_twice_prints_once(tmp_path: Path) -> None:
     file.write_text("""#include <cstdio>
     extern "C" __global__ void k(int *a) {
         __shared__ int s[32][32];
-        s[threadIdx.x][0] = threadIdx.x;
+        for (int i = 0; i < 32; ++i) s[threadIdx.x][i] = threadIdx.x;  // more than waiting for constants hides
         __syncthreads();
         if (threadIdx.x == 0) printf("once %d\\n", s[5][0]);
         a[threadIdx.x] = s[threadIdx.x][0];
