@@ -8,9 +8,10 @@ from functools import cache
 
 from banksim.architectures.bank_rules import architecture
 from banksim.architectures.capabilities import capability
-from banksim.architectures.latencies import FIGURES, H200, Dram, Figure, Figures
+from banksim.architectures.latencies import FIGURES, H200
 from banksim.architectures.published_gpus import GPUS, Gpu, published
 from banksim.architectures.published_rates import rates
+from banksim.architectures.time_figures import Dram, Figure, Figures
 from banksim.errors import InputError
 
 TAKEN = "taken from sm_90, where it was measured"

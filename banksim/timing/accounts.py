@@ -1,6 +1,6 @@
 """What the time of warps is spent on: cycles by instruction and by what was waited for."""
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
 from banksim.timing.asynchronous import COPIES, PHASES, TRIES

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from banksim.architectures.latencies import Figures
+from banksim.architectures.time_figures import Figures
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.counts import Counts

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import NUMBERS, Numbers
+from banksim.architectures.time_figures import NUMBERS, Numbers
 from banksim.banks.compiled.one_request import parts as parts_of
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import Words, at, bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inner, outer
-from banksim.timing.scoreboards import SUB_CORES, Waiting, new_waiting
+from banksim.timing.instruction_caches import SUB_CORES
+from banksim.timing.scoreboards import Waiting, new_waiting
 from banksim.timing.shared_memory_path import (
     NEVER,
     Path,
@@ -115,7 +116,7 @@ def epoch(
                     best, since = w, ready[w]
             if best >= 0 and since <= t:
                 n = next_of[best]
-                row = offer(path, waiting, f, s, t, best, requests.cost[n], requests.parts[n], 0)
+                row = offer(path, f, s, t, best, requests.cost[n], requests.parts[n], 0)
                 path.requests[row].write, path.requests[row].read = RESULT, -1
                 waiting.pending[best, RESULT] += 1
                 next_of[best], ready[best] = n + 1, t + 1

@@ -5,7 +5,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.machine import codes, state
 from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import call_at, pointer

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Figures, Numbers
+from banksim.architectures.time_figures import Figures, Numbers
 from banksim.machine.codes import RANK_BIT
 from banksim.machine.state import Memo
 from banksim.requests.kinds import OP_CODES

@@ -9,7 +9,7 @@ the same lines (h200_around.json). Assumed: nothing is lost again.
 
 import numpy as np
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.kernels.kernel import Instruction
 from banksim.machine import state
 from banksim.machine.launch import Launch

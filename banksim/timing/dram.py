@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import SECTOR, Dram, Figures, Traffic
+from banksim.architectures.time_figures import SECTOR, Dram, Figures, Traffic
 from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.program_memory import places, recent_of, since_each

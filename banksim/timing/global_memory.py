@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Figures, Numbers
+from banksim.architectures.time_figures import Figures, Numbers
 from banksim.machine.state import Context
 from banksim.requests.lane_intrinsics import lowest, ones
 from banksim.system.bundles import bundle

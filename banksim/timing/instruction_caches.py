@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.kernels.kernel import BYTES
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer

@@ -6,7 +6,7 @@ result may be used. So a kernel that reads the clock, or spins on it, reads the 
 
 import numpy as np
 
-from banksim.architectures.latencies import NUMBERS, Numbers
+from banksim.architectures.time_figures import NUMBERS, Numbers
 from banksim.machine import codes, state
 from banksim.machine.llvm.groups import cluster_of
 from banksim.machine.state import Context, Warp
@@ -34,7 +34,7 @@ from banksim.timing.global_memory import (
     tags_of,
     words_of,
 )
-from banksim.timing.instruction_caches import LINE, fetched, turn
+from banksim.timing.instruction_caches import LINE, SUB_CORES, fetched, turn
 from banksim.timing.issue_records import (
     ALLOWED,
     BLOCKED,
@@ -61,7 +61,7 @@ from banksim.timing.issue_table import (
     UNIFORM,
     VARIABLE,
 )
-from banksim.timing.scoreboards import SUB_CORES, Waiting, settle
+from banksim.timing.scoreboards import Waiting, settle
 from banksim.timing.shared_memory_path import NEVER, Path, fence, offer, serve
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
@@ -116,7 +116,7 @@ def request(
         sm.served[0] += 1
         sm.served[1] += cost
     parts = parts if row.returns else 0
-    offer(path, waiting, f, sm.warps[w].core, t, w, cost, parts, later)
+    offer(path, f, sm.warps[w].core, t, w, cost, parts, later)
     holds = row.apart if active else f.unexecuted
     path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else min(holds, f.apart))
     path.requests[number].far, path.requests[number].tags, path.requests[number].holds = far, tags, holds

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.latencies import Figures, Numbers
 from banksim.architectures.occupancy import limits, occupancy, shared_of_block
+from banksim.architectures.time_figures import Figures, Numbers
 from banksim.kernels.kernel import Kernel
 from banksim.machine import codes
 from banksim.machine.faults import Stop
@@ -28,11 +28,11 @@ from banksim.timing.between_blocks import new_between
 from banksim.timing.constant_caches import new_constants
 from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import GlobalMemory, busy, new_memory, sent_by
-from banksim.timing.instruction_caches import new_caches
+from banksim.timing.instruction_caches import SUB_CORES, new_caches
 from banksim.timing.issue_table import PIPES, code_table
 from banksim.timing.published_pipes import at_published_rates
 from banksim.timing.same_lines import NEVER, remember
-from banksim.timing.scoreboards import SUB_CORES, Waiting, new_waiting
+from banksim.timing.scoreboards import Waiting, new_waiting
 from banksim.timing.spent_cycles import TimedBlock
 
 

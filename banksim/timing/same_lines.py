@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Figures
+from banksim.architectures.time_figures import Figures
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined

@@ -9,8 +9,7 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined
 from banksim.timing.asynchronous import Behind, new_behind
-
-SUB_CORES = 4
+from banksim.timing.instruction_caches import SUB_CORES
 
 
 @bundle

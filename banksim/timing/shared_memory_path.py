@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import NUMBERS, Numbers
+from banksim.architectures.time_figures import NUMBERS, Numbers
 from banksim.requests.lane_intrinsics import pointer
 from banksim.system.bundles import at, bundle
 from banksim.system.compiled_types import Integer, Integers
@@ -22,7 +22,8 @@ from banksim.timing.between_blocks import Between, cross, may_leave, new_between
 from banksim.timing.data_stage import NOTHING
 from banksim.timing.data_stage import serve as meets
 from banksim.timing.global_memory import NEAR, REMOTE, GlobalMemory, has_room, leaves, new_memory, reach
-from banksim.timing.scoreboards import SUB_CORES, Waiting, rouse, settle
+from banksim.timing.instruction_caches import SUB_CORES
+from banksim.timing.scoreboards import Waiting, rouse, settle
 
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
@@ -350,7 +351,6 @@ def next_row(path: Path) -> Integer:
 @inlined
 def offer(
     path: Path,
-    waiting: Waiting,
     f: Numbers,
     s: Integer,
     t: Integer,
@@ -386,6 +386,6 @@ def offer_fence(
     begins: Integer,
 ) -> None:
     """Put a fence, which begins at some cycle, into the queue of sub-core s; it takes no place of the pool."""
-    fence = path.requests[offer(path, waiting, f, s, t, warp, 1, 0, 0)]
+    fence = path.requests[offer(path, f, s, t, warp, 1, 0, 0)]
     fence.fence, fence.read, fence.moves = 1, scoreboard, begins + f.to_pool
     waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], begins + f.fence)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from banksim.kernels.kernel import Instruction
 
 if TYPE_CHECKING:
-    from banksim.architectures.latencies import Figures, Traffic
+    from banksim.architectures.time_figures import Figures, Traffic
 
 
 @dataclass(frozen=True)

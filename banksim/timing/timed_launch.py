@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banksim.architectures.bank_rules import Architecture
-from banksim.architectures.latencies import Figures, Traffic
 from banksim.architectures.other_generations import figures
+from banksim.architectures.time_figures import Figures, Traffic
 from banksim.errors import UntimedError
 from banksim.machine.faults import raise_unless_interrupted
 from banksim.machine.launch import Launch

@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.machine.launch import Launch
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, outer
+from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.issue_table import BARRIER, PIPES
 from banksim.timing.multiprocessor import table_of
-from banksim.timing.scoreboards import SUB_CORES
 from banksim.timing.spent_cycles import TimedBlock
 
 UNEQUAL = 0.2

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.machine import state
 from banksim.machine.state import Warp
 from banksim.requests.lane_intrinsics import pointer
@@ -10,9 +10,10 @@ from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined
 from banksim.timing.asynchronous import MULTIPLIES, PHASES, TRIES, end_of
 from banksim.timing.constant_caches import constant_comes
+from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import BOTH, FENCE, FMA, HEAVY, MEMORY, PLAIN, TENSOR
-from banksim.timing.scoreboards import SUB_CORES, Waiting
+from banksim.timing.scoreboards import Waiting
 from banksim.timing.shared_memory_path import NEVER, Path, has_place
 
 _WARP = state.WARP

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from banksim.architectures.latencies import Numbers
+from banksim.architectures.time_figures import Numbers
 from banksim.machine import state
 from banksim.machine.state import Context, Warp
 from banksim.requests.lane_intrinsics import pointer

@@ -3,10 +3,11 @@
 import pytest
 
 from banksim.architectures.code_layout import MACHINES
-from banksim.architectures.latencies import FIGURES, H200, Traffic
+from banksim.architectures.latencies import FIGURES, H200
 from banksim.architectures.occupancy import limits
 from banksim.architectures.other_generations import H200_L2, H200_PEAK, figures, multiprocessors
 from banksim.architectures.published_gpus import GPUS, published
+from banksim.architectures.time_figures import Traffic
 from banksim.errors import InputError
 from banksim.runs.programs.device import ATTRIBUTES, attributes, name
 

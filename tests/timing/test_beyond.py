@@ -12,12 +12,11 @@ from helpers.places import DATA, loaded
 from helpers.recordings import timing
 
 kernels = partial(loaded, DATA / "timing" / "beyond.cubin")
-recorded = timing
 
 
 def both(kernel: str, numbers: list[int]) -> tuple[float, float]:
     """Microseconds, simulated and measured."""
-    row = next(row for row in recorded("beyond")["rows"] if row[0] == kernel and row[5] == numbers)
+    row = next(row for row in timing("beyond")["rows"] if row[0] == kernel and row[5] == numbers)
     _, grid, block, out, given, _, measured, _ = row
     arrays = [np.zeros(out, np.float32), np.zeros(given, np.float32)]
     launch = [*arrays, *map(np.uint32, numbers)]
@@ -35,7 +34,7 @@ def test_words_of_a_column_are_stored_to_sectors_one_after_the_other(kernel: str
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in recorded("pending")["loads"] if row[1] in (256, 1024)], ids=lambda row: str(row[:4])
+    "row", [row for row in timing("pending")["loads"] if row[1] in (256, 1024)], ids=lambda row: str(row[:4])
 )
 def test_the_l1_asks_for_one_line_after_the_other(row: list[Any]) -> None:
     """Loads of 32 lines with words in as many banks, none of which the L1 has, were 66 % too short; those that it has

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import banksim
+from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.multiprocessor import numbers_of_warps
-from banksim.timing.shared_memory_path import SUB_CORES
 from banksim.timing.whole_grid import estimate
 from helpers.places import DATA, loaded
 
