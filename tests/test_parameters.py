@@ -18,7 +18,7 @@ EXCEPTIONS = {
     "banksim.machine.llvm.atomics.exchange": "emits a part of that function",
     "banksim.machine.launch.prepare": "what a launch of CUDA is given, under CUDA's names; half of it has defaults",
     "banksim.machine.llvm.workers.execute": "keywords that few callers need; runs.options stands above it",
-    "banksim.timing.multiprocessor.__init__": "keywords that say how one multiprocessor differs from another",
+    "banksim.timing.simulation.__init__": "keywords that say how one multiprocessor differs from another",
 }
 AS_C_HAS_THEM = {f"banksim.runs.programs.libraries.{name}" for name in ("cublas", "cusolver", "factors")}
 """Modules whose functions take what a library's functions take, in its order."""

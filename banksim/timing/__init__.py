@@ -25,7 +25,9 @@ data_stage.py           … when the memory of L1 and shared memory is busy with
 bank_conflicts.py       … and how many conflicts of the launch that makes
 same_lines.py           … additions of several blocks to the same lines
 between_blocks.py       … and the ways to the shared memory of other blocks of a cluster
-multiprocessor.py       the blocks that are resident on one multiprocessor, run through that loop
+multiprocessor.py       one multiprocessor, and the blocks that are resident on it
+room.py                 … when there is room for the next one
+simulation.py           the blocks that one multiprocessor is given, run through that loop
 timed_launch.py         a launch: the first resident blocks are timed, all others only counted
 blocks_elsewhere.py     … and how, where they wait for others or take work that others take too
 uneven_blocks.py        … and when the last ends of all blocks, where these take unequally long

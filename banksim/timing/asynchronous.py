@@ -83,7 +83,7 @@ def new_behind(
     )
 
 
-def forget(behind: Behind, place: int, warps: slice) -> None:
+def forget(behind: Behind, place: int, warps: npt.NDArray[np.int64]) -> None:
     """Another block takes a place, and its warps those of the last."""
     behind.mbarriers[place] = 0
     kept = behind.later[: behind.pending[0]][behind.later[: behind.pending[0], PLACE] != place]

@@ -22,7 +22,8 @@ from banksim.timing.data_stage import (
     STORES,
     in_lower_half,
 )
-from banksim.timing.multiprocessor import Simulated, table_of
+from banksim.timing.multiprocessor import table_of
+from banksim.timing.simulation import Simulated
 from banksim.timing.spent_cycles import BankConflicts
 
 KINDS = "loads", "stores", "atomics"

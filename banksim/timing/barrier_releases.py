@@ -12,7 +12,7 @@ from banksim.requests.lane_intrinsics import call_at, pointer
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
-from banksim.timing.issue_records import BLOCKED, DONE, PER_MILLE, READY, Multiprocessor
+from banksim.timing.issue_records import BLOCKED, CYCLE, DONE, PER_MILLE, READY, Multiprocessor
 from banksim.timing.scoreboards import Waiting, rouse
 from banksim.timing.warp_choice import executing, record_of
 
@@ -95,6 +95,16 @@ def wake_block(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, 
             wrong = wake(sm, waiting, f, step, w, t)
             if wrong:
                 return wrong
+    return OK
+
+
+@inlined
+def wake_all(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer) -> Integer:
+    """Let those warps go on that other multiprocessors have let. Returns OK or a fault."""
+    for w in range(len(sm.warps)):
+        wrong = wake(sm, waiting, f, step, w, sm.clock[CYCLE])
+        if wrong:
+            return wrong
     return OK
 
 

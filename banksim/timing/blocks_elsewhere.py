@@ -18,7 +18,7 @@ from banksim.machine.llvm.counts import Counts
 from banksim.machine.llvm.worker import settle
 from banksim.timing.global_memory import ATOMIC
 from banksim.timing.issue_table import reaches
-from banksim.timing.multiprocessor import Simulated
+from banksim.timing.simulation import Simulated
 
 MORE = 4
 """The timed blocks may execute so many times what as many blocks execute in the mean,"""

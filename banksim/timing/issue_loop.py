@@ -18,7 +18,7 @@ from banksim.system.jit import carray, inlined, inner, outer
 from banksim.timing import issue_table, shared_memory_path
 from banksim.timing.accounts import account, watch
 from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_cluster, due, name, unknown
-from banksim.timing.barrier_releases import OK, call, phases, release, wake, wake_block
+from banksim.timing.barrier_releases import OK, call, phases, release, wake_all, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.constant_caches import LDC, constant_comes
 from banksim.timing.data_stage import MEETS, is_upper, sectors_of
@@ -320,11 +320,6 @@ def simulate(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step:
     then has the cycle in which the next thing can happen), or FAULT + a code of machine/codes.py."""
     t = sm.clock[CYCLE]
     looks = 0
-    if until < NEVER:  # other multiprocessors may have let warps go on
-        for other in range(len(sm.warps)):
-            wrong = wake(sm, waiting, f, step, other, t)
-            if wrong:
-                return wrong
     while t < until:
         moved = serve(path, waiting, f, t)
         if shared_memory_path.take_in(path, waiting, f, t):
@@ -360,12 +355,12 @@ def simulate(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step:
 
 
 @outer
-def run(each: Integers, step: Integer) -> Integer:
+def run(each: Integers, step: Integer, until: Integer) -> Integer:
     """Simulate multiprocessors until a block has ended: one, or several in turn, since what one does to another's
-    blocks takes longer than a turn. `each`, in rows: the addresses of its Multiprocessor, Path and Waiting, and of the
-    figures. Returns ENDED, or a fault and the number of its multiprocessor: 256 times that + FAULT + a code."""
+    blocks takes longer than a turn; one until a cycle at most. `each`, in rows: the addresses of its Multiprocessor,
+    Path and Waiting, and of the figures. Returns ENDED or AGAIN, or a fault and the number of its multiprocessor: 256
+    times that + FAULT + a code."""
     count = len(each)
-    turn: Integer = TURN if count > 1 else NEVER
     while True:
         first: Integer = NEVER
         issued: Integer = 0
@@ -382,16 +377,20 @@ def run(each: Integers, step: Integer) -> Integer:
             sm.clock[CYCLE] = first
             answer: Integer = ENDED
             while answer == ENDED:
-                answer = simulate(sm, path, waiting, f, step, first + turn)
+                if count == 1:
+                    answer = simulate(sm, path, waiting, f, step, until)
+                    sm.clock[CYCLE] = min(sm.clock[CYCLE], until)
+                    return answer
+                answer = wake_all(sm, waiting, f, step)
+                if answer == OK:
+                    answer = simulate(sm, path, waiting, f, step, first + TURN)
                 if answer >= codes.FAULT:
                     return 256 * n + answer
                 ended = ended or answer == ENDED
-                if count == 1:
-                    return answer
             following, issued = min(following, sm.clock[CYCLE]), issued + sm.clock[ISSUED]
         if issued == 0 and following >= NEVER:
             return ENDED if ended else codes.FAULT + codes.BLOCK_DEADLOCK
         for n in range(count):
-            at(Multiprocessor, each[n, 0]).clock[CYCLE] = first + turn if issued else following
+            at(Multiprocessor, each[n, 0]).clock[CYCLE] = first + TURN if issued else following
         if ended:
             return ENDED

