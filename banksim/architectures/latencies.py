@@ -28,7 +28,10 @@ GATHERS = "rows at random places of 4 to 512 MB on one H200: tests/data/timing/h
 COLD = "loads of lines that no cache has, by 1 to 132 multiprocessors of one H200: tests/data/timing/h200_cold.json"
 BETWEEN = "events and graphs on a busy stream of one H200: h200_dram.json (between), h200_grids.json (events) there"
 MEETS = "stores, additions and loads at places of lists on one H200: tests/data/timing/h200_meets.json"
-FIRST_CODE = "first and later launches of 2 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
+FIRST_CODE = (
+    "first and later launches of 32 to 256 lines of straight code on one H200: tests/data/timing/h200_code.json"
+)
+FIRST_LAUNCH = "first and later launches of small kernels of 25 programs on one H200: tests/data/timing/h200_once.json"
 STREAMS_OF_GRIDS = "streams of one to four loads and stores on one H200: tests/data/timing/h200_grids.json"
 MERGES = "words of one line stored one after the other on one H200: tests/data/timing/h200_merges.json"
 CUBES = "cubes copied by rows of 32 bytes, on one H200: tests/data/timing/h200_tiles.json"
@@ -60,7 +63,8 @@ H200 = Figures(
     launch=Figure(1435, "measured", LAUNCHES),
     spread=Figure(75, "measured", AROUND),
     accesses=(Figure(70, "measured", AROUND), Figure(190, "measured", AROUND)),
-    new_code=Figure(160, "measured", FIRST_CODE),
+    first_launch=Figure(240, "measured", FIRST_LAUNCH),
+    new_code=Figure(190, "measured", FIRST_CODE),
     event=Figure(1300, "measured", BETWEEN),
     graph=Figure(1150, "measured", BETWEEN),
     in_graph=Figure(570, "measured", BETWEEN),

@@ -51,6 +51,7 @@ def figures(arch: str) -> Figures:
         launch=assumed(H200.launch),
         spread=assumed(H200.spread),
         accesses=(assumed(H200.accesses[0]), assumed(H200.accesses[1])),
+        first_launch=assumed(H200.first_launch),
         new_code=assumed(H200.new_code),
         event=assumed(H200.event),
         graph=assumed(H200.graph),
