@@ -152,13 +152,16 @@ class Dram(NamedTuple):
     """Cycles that a million bytes take,"""
     write: int
     turn: int
-    """… and how many more if as much is written as is read."""
+    """… and how many more if as much is written as is read,
+    … where blocks come in many waves (tests/data/timing/h200_elements.json)."""
+    turn_of_many: int
     alone: int
     """As how many bytes a line counts at least whose neighbours nobody asks for (GATHERS),
     … and where nobody stores to them."""
     alone_written: int
     first: int
-    """Cycles that it takes besides."""
+    """Cycles that it takes besides, and where blocks come in many waves."""
+    first_of_many: int
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
     spread: tuple[int, ...]
