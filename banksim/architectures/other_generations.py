@@ -51,6 +51,7 @@ def figures(arch: str) -> Figures:
         launch=assumed(H200.launch),
         spread=assumed(H200.spread),
         accesses=(assumed(H200.accesses[0]), assumed(H200.accesses[1])),
+        first_launch=assumed(H200.first_launch),
         new_code=assumed(H200.new_code),
         event=assumed(H200.event),
         graph=assumed(H200.graph),
@@ -87,6 +88,8 @@ def scaled(of_h200: Dram, gpu: Gpu) -> Dram:
     nanoseconds until they come; what a line counts as is the same."""
     size, clock = gpu.l2_bytes / H200_L2, gpu.clock_mhz / H200.clock_mhz
     each = clock * H200_PEAK / gpu.gb_per_s
-    times = dict.fromkeys(("all", "none", "kept", "lost"), size) | {"read": each, "write": each, "turn": each}
-    times |= {"first": clock, "late": clock, "drain": clock}
+    times = dict.fromkeys(("all", "none", "kept", "lost"), size) | dict.fromkeys(
+        ("read", "write", "turn", "turn_of_many"), each
+    )
+    times |= dict.fromkeys(("first", "first_of_many", "late", "drain"), clock)
     return of_h200._replace(**{name: round(getattr(of_h200, name) * factor) for name, factor in times.items()})

@@ -152,13 +152,16 @@ class Dram(NamedTuple):
     """Cycles that a million bytes take,"""
     write: int
     turn: int
-    """… and how many more if as much is written as is read."""
+    """… and how many more if as much is written as is read,
+    … where blocks come in many waves (tests/data/timing/h200_elements.json)."""
+    turn_of_many: int
     alone: int
     """As how many bytes a line counts at least whose neighbours nobody asks for (GATHERS),
     … and where nobody stores to them."""
     alone_written: int
     first: int
-    """Cycles that it takes besides."""
+    """Cycles that it takes besides, and where blocks come in many waves."""
+    first_of_many: int
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
     spread: tuple[int, ...]
@@ -199,8 +202,10 @@ class Figures:
     """… and how many more if all multiprocessors have a block,"""
     accesses: tuple[Figure, Figure]
     """… if one accesses global memory, and if all do;"""
+    first_launch: Figure
+    """… and how many more the first of a program takes,"""
     new_code: Figure
-    """… and how many more if no launch before was of the same kernel."""
+    """… or a later one of much code if no launch before was of the same kernel."""
     event: Figure
     """Nanoseconds of a stream that an event takes behind launches;"""
     graph: Figure
@@ -228,9 +233,9 @@ class Figures:
         one, every = (figure.value if accesses else 0 for figure in self.accesses)
         return self.launch.value + one + (self.spread.value + every - one) * share
 
-    def with_new_code(self) -> "Figures":
-        """The same for the first launch of a kernel in a program."""
-        return replace(self, launch=self.launch._replace(value=self.launch.value + self.new_code.value))
+    def later_by(self, more: Figure) -> "Figures":
+        """The same for a launch that takes so much longer."""
+        return replace(self, launch=self.launch._replace(value=self.launch.value + more.value))
 
     def at_once(self, cluster: int, blocks: int = 1) -> int:
         """How many clusters of so many blocks run at once, where a multiprocessor has room for `blocks`. A group of

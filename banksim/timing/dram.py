@@ -35,6 +35,8 @@ ALL_THERE = 5
 """More sectors than a line has."""
 MOSTLY = 0.5
 """The L2 is taken to have no line of an array, at first, of which it lacks so much."""
+MANY_WAVES = 4
+"""So many and more take least of DRAM, loops of one wave most: between, it falls slowly (h200_elements.json)."""
 REGULAR = 4
 """One in so many."""
 NEAR = 24
@@ -277,7 +279,8 @@ def sectors_of(words: Lines) -> Lines:
     return sectors
 
 
-def cycles_of(dram: Dram, has: Traffic) -> float:
-    """That DRAM takes for it."""
-    held = has.read * dram.read + has.written * dram.write + min(has.read, has.written) * dram.turn
-    return dram.first * has.beyond + held / 1_000_000
+def cycles_of(dram: Dram, has: Traffic, waves: int) -> float:
+    """That DRAM takes for it, if blocks come in so many waves (1: or follow those of another launch at once)."""
+    turn, first = (dram.turn_of_many, dram.first_of_many) if waves >= MANY_WAVES else (dram.turn, dram.first)
+    held = has.read * dram.read + has.written * dram.write + min(has.read, has.written) * turn
+    return first * has.beyond + held / 1_000_000

@@ -137,7 +137,7 @@ BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz),"""
 ENDS = 2
 """… and for which its end holds that unit (h200_resident.npz: named)."""
-LATER = {"cas": 5, "SHFL": 1, "LDL": -2}
+LATER = {"cas": 5, "SHFL": 1, "MOVM": 1, "LDL": -2}
 """By op or opcode: how many cycles later than that of a load the result comes (of local memory h200_hits.npz)."""
 
 
@@ -351,6 +351,6 @@ def of_thread(register: str) -> bool:
 def kind(i: Instruction) -> int:
     if behind(i) in (asynchronous.COPIES_IN, asynchronous.COPIES_OUT, asynchronous.MULTIPLIES):
         return PLAIN  # not on the path of the other requests
-    if i.name in SPACES or asks(i) is not None or i.name in ("SHFL",):
+    if i.name in SPACES or asks(i) is not None or i.name in ("SHFL", "MOVM"):
         return MEMORY
     return {"MEMBAR": FENCE, "BAR": BARRIER, "NANOSLEEP": SLEEP}.get(i.name, PLAIN)

@@ -57,6 +57,9 @@ from banksim.timing.whole_grid import resident
 
 LONG = 1 << 18
 """Warp instructions."""
+MUCH_CODE = 16
+"""Lines: first launches of kernels of 2 to 4 lines take no longer than later ones but in the first launch of a program
+(tests/data/timing/h200_once.json), of 32 lines and more they do (h200_code.json there); between: assumed."""
 MOST_COPIED = 1 << 28
 """Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
@@ -261,8 +264,11 @@ def with_code(launch: Launch, known: Figures) -> tuple[Figures, bool]:
         return known, True
     size, room = len(launch.kernel.instructions), LINE * known.figures["code_shared"].value
     active = min(launch.blocks, known.multiprocessors)
+    first = not recent.code.sizes
     before, kept = recent.code.launch(launch.kernel, size, active, room)
-    return known if before else known.with_new_code(), kept
+    if first:
+        return known.later_by(known.first_launch), kept
+    return known if before or size < LINE * MUCH_CODE else known.later_by(known.new_code), kept
 
 
 def adds(launch: Launch) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from banksim.architectures.occupancy import Occupancy, occupancy
 from banksim.machine.launch import Launch
+from banksim.machine.program_memory import recent_of
 from banksim.timing.dram import cycles_of
 from banksim.timing.spent_cycles import Cycles
 
@@ -58,24 +59,25 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
     clusters, groups = launch.blocks // launch.cluster_blocks, figures.at_once(launch.cluster_blocks)
     at_a_time = min(held.blocks, -(-clusters // groups))
     waves = -(-clusters // (at_a_time * groups))
+    apart = waves if recent_of(launch.buffers) else 1
     return Estimate(
         blocks=launch.blocks,
         together=at_a_time,
         multiprocessors=figures.multiprocessors,
         occupancy=held,
         waves=waves,
-        cycles=whole(launch, cycles, at_a_time) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
+        cycles=whole(launch, cycles, at_a_time, apart) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
         around=figures.around(min(launch.blocks, figures.multiprocessors), cycles.accesses) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
         unequal=cycles.unequal is not None,
-        dram=round(of_dram(cycles)),
+        dram=round(of_dram(cycles, apart)),
     )
 
 
-def whole(launch: Launch, cycles: Cycles, held: int) -> int:
-    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time.
+def whole(launch: Launch, cycles: Cycles, held: int, waves: int = 1) -> int:
+    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time; `waves` as for `of_dram`.
 
     Blocks that were not timed follow at the distance of the last timed ones, at most the mean distance of all; where
     too few were timed, they take their share of a round (assumed). They take at least what they need of the L2. If they
@@ -93,7 +95,7 @@ def whole(launch: Launch, cycles: Cycles, held: int) -> int:
     taken = max(first_round, longer(cycles) * executed) if cycles.unequal is None else cycles.unequal
     taken += cycles.left + cycles.slowest
     busiest = max(cycles.resources.values()) / timed
-    return round(max(taken, cycles.work * busiest * count, of_dram(cycles)))
+    return round(max(taken, cycles.work * busiest * count, of_dram(cycles, waves)))
 
 
 def longer(cycles: Cycles) -> float:
@@ -103,8 +105,8 @@ def longer(cycles: Cycles) -> float:
     return max(cycles.work * sum(warps) / len(warps), min(cycles.work, 1))
 
 
-def of_dram(cycles: Cycles) -> float:
-    """Cycles that DRAM takes for a launch."""
+def of_dram(cycles: Cycles, waves: int) -> float:
+    """Cycles that DRAM takes for a launch of so many waves (1: back to back with others)."""
     has = cycles.dram
     more = has._replace(read=cycles.work * has.read, written=cycles.work * has.written)
-    return cycles_of(cycles.figures.dram, more)
+    return cycles_of(cycles.figures.dram, more, waves)

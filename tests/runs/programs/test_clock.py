@@ -114,7 +114,7 @@ def test_events_tell_what_the_report_does(tmp_path: Path, capfd: Said, name: str
     assert kernel["launches"] == 1 + later
     each = (1000 * both - event) / 2
     more_of_first = kernel["time"]["microseconds"] - kernel["launches"] * each
-    new = H200.new_code.value / 1000 if source == CUDA else 0  # Numba's launches leave nothing to each other
+    new = H200.first_launch.value / 1000 if source == CUDA else 0  # Numba's launches leave nothing to each other
     assert more_of_first == pytest.approx(new, abs=0.01)
     assert math.isnan(none)  # nothing but a copy
     assert bare == pytest.approx(event / 1000, abs=2e-6)  # 1.3 to 1.35 us on an H200 as well
