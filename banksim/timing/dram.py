@@ -242,10 +242,12 @@ def lost(dram: Dram, asked: Lines, size: float) -> float:
     return SECTOR * shares
 
 
-def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traffic:
+def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64], cold: bool = False) -> Traffic:
     """Of a launch with these accesses. The L2 has what it has room for, but when the launch begins, it `lacks` such a
-    share of each array."""
+    share of each array. If it is `cold`, nothing that it has then must be written before other lines take its place,
+    and what the launch stores last is still there when it ends."""
     size = max(sum(found.bytes.values()), 1)
+    last = min(dram.none / size, 1) if cold else 0.0
     missing, room = beyond(dram, size), dram.all / size
     come, read, written = found.lost, found.lost, 0.0
     for part in found.reads:
@@ -255,7 +257,7 @@ def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> Traf
     for part in found.writes:
         lines = part.missing(missing, room)
         read += part.parts * part.bytes_of(lines, dram.alone)  # the rest of such a sector comes
-        written += part.bytes_of(lines, dram.alone_written)
+        written += (1 - last) * part.bytes_of(lines, dram.alone_written)
     share = min(come / max(found.asked, 1), 1)
     return Traffic(read, written, read / max(found.asked, 1), written / max(found.given, 1), share, missing > 0)
 

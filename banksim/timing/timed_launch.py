@@ -167,7 +167,7 @@ def run_timed(
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
         at_a_time = len(first.blocks) * min(launch.blocks, known.multiprocessors) / launch.blocks
         all_of_it = accesses(launch, known.dram, asked, times, at_a_time)
-        has = traffic(known.dram, all_of_it, lacks)
+        has = traffic(known.dram, all_of_it, lacks, timing.cold)
         missing = lacks >= MOSTLY
         if not timing.cold:
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
