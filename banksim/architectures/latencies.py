@@ -69,9 +69,9 @@ H200 = Figures(
     graph=Figure(1150, "measured", BETWEEN),
     in_graph=Figure(570, "measured", BETWEEN),
     figures={
-        **measured(LINES, queue=10, pool=19),
-        **measured(STREAMS, look_ahead=4, apart=2, to_pool=3, to_slot=3, queue_return=2, pool_return=13, service=2),
-        **measured(STREAMS, result=14, operands=5, fence_entered=2, fence=8, branch=10, line=3, global_cost=6),
+        **measured(LINES, queue=8, pool=19, held=2),
+        **measured(STREAMS, look_ahead=4, apart=2, to_pool=3, to_slot=3, queue_return=1, pool_return=13, service=2),
+        **measured(STREAMS, result=14, operands=5, fence_entered=3, fence=8, branch=10, line=3, global_cost=6),
         **measured(OPERANDS, reads=7),
         **measured(RESIDENT, settle=2),
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),

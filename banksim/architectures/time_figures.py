@@ -53,7 +53,8 @@ class Numbers(NamedTuple):
     """The figures as the model reads them."""
 
     queue: int  # places of a sub-core's queue of memory instructions
-    pool: int  # places of the multiprocessor's pool of requests
+    held: int  # … and places behind it,
+    pool: int  # places of the multiprocessor's pool of requests, which follows these
     look_ahead: int  # the oldest requests of the pool among which a free slot chooses
     apart: int  # cycles between two memory instructions of a sub-core
     unexecuted: int  # … behind one that no thread executes, which reads no registers

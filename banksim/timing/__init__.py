@@ -7,6 +7,7 @@ issue_table.py          a kernel's code as a table: one row for each instruction
 published_pipes.py      … at the rates of other generations
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
+turns.py                … by what each has issued
 accounts.py             what the time of the warps is spent on
 barrier_releases.py     how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers
@@ -16,6 +17,7 @@ constant_caches.py      which constants a multiprocessor has
 issue_records.py        the records and arrays on which that loop works
 scoreboards.py          what a warp waits for, and when it is looked at again
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
+path_records.py         … its records
 global_memory.py        what lies behind it: the caches' times, and the share of the L2
 waiting_stores.py       … what leaves together of what is stored
 l1_cache.py             … which lines and words the L1 has

@@ -13,16 +13,9 @@ from banksim.system.bundles import Words, at, bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inner, outer
 from banksim.timing.instruction_caches import SUB_CORES
+from banksim.timing.path_records import NEVER, Path, new_path
 from banksim.timing.scoreboards import Waiting, new_waiting
-from banksim.timing.shared_memory_path import (
-    NEVER,
-    Path,
-    has_place,
-    new_path,
-    offer,
-    serve,
-    take_in,
-)
+from banksim.timing.shared_memory_path import has_place, move, offer, serve
 
 RESULT = 0
 """The only scoreboard that a warp has here."""
@@ -105,7 +98,7 @@ def epoch(
     one = path.one[0]
     while True:
         serve(path, waiting, f, t)
-        take_in(path, waiting, f, t)
+        move(path, waiting, f, t)
         for s in range(SUB_CORES):
             if has_place(path, f, s) > t:
                 continue

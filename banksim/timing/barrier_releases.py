@@ -14,6 +14,7 @@ from banksim.system.jit import carray, inlined, inner, intrinsic
 from banksim.timing.asynchronous import AWAITS_CLUSTER, PHASES, TRIES, cluster_due, due, name, unknown
 from banksim.timing.issue_records import BLOCKED, CYCLE, DONE, PER_MILLE, READY, Multiprocessor
 from banksim.timing.scoreboards import Waiting, rouse
+from banksim.timing.turns import begin_anew
 from banksim.timing.warp_choice import executing, record_of
 
 _CONTEXT = state.CONTEXT
@@ -34,6 +35,8 @@ def release(sm: Multiprocessor, waiting: Waiting, f: Numbers, step: Integer, w: 
     warp = sm.warps[w]
     warp.released = t + f.barrier
     warp.state = READY
+    if sm.code[warp.barrier].reduces:
+        begin_anew(sm, w)
     rouse(waiting, w)
     if record_of(warp).pc // 16 != warp.barrier + 1:  # other threads of the warp go on first
         warp.ahead, warp.next, warp.turn = 0, record_of(warp).pc // 16, -1

@@ -61,8 +61,9 @@ from banksim.timing.issue_table import (
     UNIFORM,
     VARIABLE,
 )
+from banksim.timing.path_records import NEVER, Path
 from banksim.timing.scoreboards import Waiting, settle
-from banksim.timing.shared_memory_path import NEVER, Path, fence, offer, serve
+from banksim.timing.shared_memory_path import fence, offer, serve
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
 from banksim.timing.work_behind import act
 
@@ -118,7 +119,7 @@ def request(
     parts = parts if row.returns else 0
     offer(path, f, sm.warps[w].core, t, w, cost, parts, later)
     holds = row.apart if active else f.unexecuted
-    path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else min(holds, f.apart))
+    path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else 1)
     path.requests[number].far, path.requests[number].tags, path.requests[number].holds = far, tags, holds
     if context.asked and far != REMOTE:
         near = path.requests[number]
@@ -322,7 +323,7 @@ def simulate(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, step:
     looks = 0
     while t < until:
         moved = serve(path, waiting, f, t)
-        if shared_memory_path.take_in(path, waiting, f, t):
+        if shared_memory_path.move(path, waiting, f, t):
             moved = True
         ended = False
         first, second, third, fourth = path.order[0], path.order[1], path.order[2], path.order[3]

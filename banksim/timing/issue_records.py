@@ -11,6 +11,8 @@ from banksim.timing.instruction_caches import InstructionCaches
 
 BEHIND_BARRIER = 64
 """How many instructions may issue behind a barrier before it releases their warp (assumed: 16 did)."""
+RING = 8
+"""Instructions of a sub-core that the choice of a warp does not see yet, at most; a power of two."""
 READY, BLOCKED, DONE = range(3)
 """The state of a warp: it can issue; it waits for other warps; it has exited, or no block is in its place."""
 
@@ -29,6 +31,8 @@ class ResidentWarp(Protocol):
     ready: I8  # the cycle at which its stall count is over
     line: I8  # the cycle at which the next cache line of code has been fetched
     turn: I8  # the cycle since which it lacks only a place or its turn (+ BEHIND); -1: more is lacking
+    issues: I8  # how much it has issued, as its counter has it,
+    seen: I8  # … and as the choice of a warp sees that
     age: I8  # how many blocks the multiprocessor was given before its own
     refused: I8  # whether it waits since the queue was full
     accessed: I8  # whether it has accessed global memory since its last fence
@@ -106,7 +110,8 @@ class IssueRow(Protocol):
     blocks: I4  # … and for how many cycles
     way: I4  # cycles until it comes to its server
     waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
-    fences: I4  # … and whether later requests wait until those before its end are through
+    fences: I4  # … whether later requests wait until those before its end are through,
+    reduces: I4  # … and whether it counts for which threads a condition holds
 
 
 CODE = np.dtype(fields(IssueRow))
@@ -133,6 +138,9 @@ class Multiprocessor(NamedTuple):
     ahead: npt.NDArray[np.int64]  # (warp, BEHIND_BARRIER): when what stands behind the barrier that it waits at issued
     halves: npt.NDArray[np.int64]  # by sub-core: which half of the multipliers was used last, FMA or HEAVY
     latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
+    turns: npt.NDArray[np.int64]  # (sub-core, 3): turns.SEEN …
+    unseen: npt.NDArray[np.int64]  # (sub-core, RING, 3): what the choice of a warp does not see yet: the cycle from
+    # which on it does, the warp that issued (-1: it is not counted), and whether a round was taken from all
     asked: npt.NDArray[np.int64]  # by sub-core: when it issued its last request to global memory,
     reading: npt.NDArray[np.int64]  # … and for how many cycles that reads registers, every other one
     held: npt.NDArray[np.int64]  # by sub-core: the cycle until which it issues nothing, since registers come late

@@ -98,7 +98,7 @@ _TABLE = {
     "S2R.THREAD": Unit(SYSTEM, 1, 23, REGISTERS, ahead=40),
     "S2UR": Unit(SYSTEM, 3, 35, CONSTANTS, ahead=8),
     "B2R": Unit(SYSTEM, 2, 16, BARRIERS, way=10, ahead=32),
-    "MATCH": Unit(SYSTEM, 4, 28, CONSTANTS, ahead=8),
+    "MATCH": Unit(SYSTEM, 4, 28, CONSTANTS, ahead=16),
     "REDUX": Unit(SYSTEM, 4, 38, CONSTANTS, ahead=8),
     "BAR": Unit(SYSTEM, 1, server=BARRIERS, ahead=32),
     "BAR.RED": Unit(SYSTEM, 1, server=BARRIERS, way=10, ahead=32),
@@ -168,7 +168,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             loads = i.name.startswith(("LD", "T", "SULD"))
             row["returns"] = c.write is not None or (loads and i.name != "LDGSTS")
             row["far"] = reaches(i)
-            row["apart"] = EACH_REGISTER * max(registers(i), 1)
+            row["apart"] = max(EACH_REGISTER * registers(i), 1)
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
             row["floats"] = any(m.startswith(("F32", "F16", "F64", "BF16")) for m in i.modifiers)
@@ -186,6 +186,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["latency"] -= 0 if index else DIRECT
                 row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
             row["waits"], row["fences"] = "ARV" not in i.modifiers, "SYNC" in i.modifiers  # others were not measured
+            row["reduces"] = "RED" in i.modifiers
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
                 row["way"], row["each"] = max(row["way"], BY_REGISTER), ENDS
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:

@@ -18,7 +18,7 @@ from banksim.machine.faults import Stop
 from banksim.machine.launch import Launch
 from banksim.machine.llvm.compile import Compiled
 from banksim.machine.llvm.worker import Worker
-from banksim.timing import issue_records, shared_memory_path
+from banksim.timing import issue_records, path_records
 from banksim.timing.asynchronous import forget, new_behind
 from banksim.timing.between_blocks import new_between
 from banksim.timing.constant_caches import new_constants
@@ -106,8 +106,8 @@ class One:
         self.given, self.between_warps = 0, numbers.begin
         between = new_between(figures, rank, launch.cluster_blocks, others.path.between if others else None)
         l1 = l1_bytes(launch, figures)
-        behind_path = memory(shared_memory_path.REQUESTS, l1, shared=launch.shared_bytes > launch.kernel.shared_base)
-        self.path: shared_memory_path.Path = shared_memory_path.new_path(behind_path, between)
+        behind_path = memory(path_records.REQUESTS, l1, shared=launch.shared_bytes > launch.kernel.shared_base)
+        self.path: path_records.Path = path_records.new_path(behind_path, between)
         shared_by_all = others.waiting.behind if others else None
         behind = new_behind(slots, places, launch.shared_reach, launch.cluster_blocks, shared_by_all)
         self.waiting: Waiting = new_waiting(slots, SCOREBOARDS, behind)
@@ -118,6 +118,8 @@ class One:
             ahead=np.zeros((slots, issue_records.BEHIND_BARRIER), np.int64),
             halves=np.zeros(SUB_CORES, np.int64),
             latest=np.full(SUB_CORES, -100, np.int64),
+            turns=np.zeros((SUB_CORES, 3), np.int64),
+            unseen=np.zeros((SUB_CORES, issue_records.RING, 3), np.int64),
             asked=np.full(SUB_CORES, -100, np.int64),
             reading=np.zeros(SUB_CORES, np.int64),
             held=np.zeros(SUB_CORES, np.int64),
@@ -162,6 +164,7 @@ class One:
         warps["ready"] = now + self.between_warps * warps["number"]
         warps["issued"], warps["age"] = now - 1, self.given
         self.given += 1
+        warps["issues"], warps["seen"] = 0, 0
         warps["turn"], warps["released"], warps["barrier"], warps["refused"], warps["awaits"] = -1, -1, -1, 0, -1
         warps["executed"] = warps["crowded"] = warps["lacked"] = warps["accessed"] = 0
         self.sm.warps[own] = warps

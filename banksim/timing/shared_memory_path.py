@@ -1,138 +1,25 @@
 """The path of memory requests in a multiprocessor: queue of a sub-core, pool, two slots, result bus.
 
-A request issues into the queue of its sub-core. Each cycle, the multiprocessor takes one request into its pool, from
-the sub-core whose last turn was longest ago. Two slots, one for even and one for odd cycles, serve requests of
-different warps; each serves a transaction in two cycles. The result of a load then holds a bus for one cycle for each
-part. This model was found by measuring one H200: examples/guide/time.md compares it with the clocks that it was
-found from, and with others.
+A request issues into the queue of its sub-core, behind which there is room for some more of each. Each cycle, the
+multiprocessor takes one of these into its pool, from the sub-core whose last turn was longest ago. Two slots, one for
+even and one for odd cycles, serve requests of different warps; each serves a transaction in two cycles. The result of
+a load then holds a bus for one cycle for each part. This model was found by measuring one H200:
+examples/guide/time.md compares it with the clocks that it was found from, and with others.
 """
-
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from banksim.architectures.time_figures import NUMBERS, Numbers
 from banksim.requests.lane_intrinsics import pointer
-from banksim.system.bundles import at, bundle
+from banksim.system.bundles import at
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
 from banksim.timing.asynchronous import arrived, served
-from banksim.timing.between_blocks import Between, cross, may_leave, new_between
+from banksim.timing.between_blocks import cross, may_leave
 from banksim.timing.data_stage import NOTHING
 from banksim.timing.data_stage import serve as meets
-from banksim.timing.global_memory import NEAR, REMOTE, GlobalMemory, has_room, leaves, new_memory, reach
+from banksim.timing.global_memory import NEAR, REMOTE, has_room, leaves, reach
 from banksim.timing.instruction_caches import SUB_CORES
+from banksim.timing.path_records import BY_BARRIER, BY_FENCE, ENDED, NEVER, QUEUE, REQUESTS, RETURNS, Path
 from banksim.timing.scoreboards import Waiting, rouse, settle
-
-QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
-"""Lengths of the arrays below, powers of two: more than can be filled."""
-SERVERS = 9
-ENDED = 64
-"""Barriers that may have ended when a request enters the pool, at most."""
-BY_BARRIER, BY_FENCE = 1, 2
-NEVER = 1 << 60
-LONG_AGO = -1000
-
-REQUEST = np.dtype(
-    [
-        ("warp", "i8"),
-        ("moves", "i8"),  # the cycle from which on it may go on
-        ("cost", "i8"),  # transactions
-        ("tags", "i8"),  # … and passes through the tags of the L1 before these
-        ("parts", "i8"),  # transfers over the result bus; 0: nothing comes back
-        ("write", "i8"),  # scoreboards, -1: none
-        ("read", "i8"),
-        ("holds", "i8"),  # cycles for which it holds its sub-core's way to the pool: its registers are read meanwhile
-        ("later", "i8"),  # cycles until the result beyond those of shared memory
-        ("reads", "i8"),  # the cycle in which it has read its registers, if it enters the pool at once
-        ("fetches", "i8"),  # cycles from a store's service until its data come from the registers
-        ("far", "i8"),  # what it does to global memory
-        ("copies", "i8"),  # whether it is an asynchronous copy
-        ("meets", "i8"),  # how it meets data of global memory (data_stage.LOADS …),
-        ("sectors", "i8"),  # … in which sectors of 32 of 128 bytes,
-        ("upper", "i8"),  # … and whether it lies in the upper half of the memory
-        ("fence", "i8"),  # whether it is none, but a fence
-        ("fences", "i8"),  # how many fences had gone through the queues when it issued
-        ("fenced", "i8"),  # what has ended since the one before it entered the pool: BY_BARRIER, BY_FENCE; 0: nothing
-        ("own", "i8"),  # of one to another block: what it holds of its multiprocessor's way,
-        ("to", "i8"),  # … the rank that it asks,
-        ("asked", "i8"),  # … what it holds of that one's way,
-        ("shared", "i8"),  # … and of what all of the cluster share (between_blocks.costs_of)
-    ]
-)
-SUB_CORE = np.dtype(
-    [
-        ("head", "i8"),
-        ("count", "i8"),
-        ("next", "i8"),  # when it may issue its next memory instruction
-        ("opens", "i8"),  # when the pool may take its next one
-        ("last", "i8"),  # the warp that issued last
-        ("left", "i8"),  # how many have left the queue
-    ]
-)
-ONE = np.dtype(
-    [
-        ("pool", "i8"),  # how many wait there
-        ("left", "i8"),  # how many have left it
-        ("bus", "i8"),  # until when it is held
-        ("free", "i8"),  # how many records are
-        ("tags", "i8"),  # until when the tags of the L1 are read
-        ("through", "i8"),  # when all that the slots have begun with is through,
-        ("opens", "i8"),  # … and when they go on behind a barrier or a fence
-        ("ended", "i8"),  # how many barriers have ended,
-        ("passed", "i8"),  # … and how many of these before the latest request that entered the pool
-        ("fences", "i8"),  # how many fences have gone through the queues,
-        ("behind", "i8"),  # … and how many of these had when the latest request that entered the pool issued
-    ]
-)
-
-
-@bundle
-class Path(NamedTuple):
-    """The requests that are under way; each is named by its row in `requests`."""
-
-    requests: npt.NDArray[np.void]
-    free: npt.NDArray[np.int64]  # rows that are not used
-    sub_cores: npt.NDArray[np.void]
-    queues: npt.NDArray[np.int64]  # (sub-core, QUEUE): rows, a ring each
-    queue_places: npt.NDArray[np.int64]  # (sub-core, QUEUE): when places become free again
-    pool: npt.NDArray[np.int64]  # rows, oldest first
-    pool_places: npt.NDArray[np.int64]
-    slots: npt.NDArray[np.int64]  # a row, or -1
-    ends: npt.NDArray[np.int64]  # when each slot is free
-    servers: npt.NDArray[np.int64]  # until when what else the sub-cores share is held
-    order: npt.NDArray[np.int64]  # the sub-cores, by their last grant
-    one: npt.NDArray[np.void]
-    barriers: npt.NDArray[np.int64]  # when they ended, a ring
-    memory: GlobalMemory
-    between: Between
-
-
-def new_path(memory: GlobalMemory | None = None, between: Between | None = None) -> Path:
-    """An empty path, with what lies behind it."""
-    sub_cores = np.zeros(SUB_CORES, SUB_CORE)
-    sub_cores["next"] = sub_cores["opens"] = LONG_AGO
-    sub_cores["last"] = -1
-    one = np.zeros(1, ONE)
-    one["free"] = REQUESTS
-    return Path(
-        requests=np.zeros(REQUESTS, REQUEST),
-        free=np.arange(REQUESTS),
-        sub_cores=sub_cores,
-        queues=np.zeros((SUB_CORES, QUEUE), np.int64),
-        queue_places=np.full((SUB_CORES, QUEUE), LONG_AGO),
-        pool=np.zeros(POOL, np.int64),
-        pool_places=np.full(RETURNS, LONG_AGO),
-        slots=np.full(2, -1),
-        ends=np.zeros(2, np.int64),
-        servers=np.zeros(SERVERS, np.int64),
-        order=np.arange(SUB_CORES),
-        one=one,
-        barriers=np.zeros(ENDED, np.int64),
-        memory=memory or new_memory(REQUESTS),
-        between=between or new_between(),
-    )
 
 
 @inlined
@@ -234,19 +121,15 @@ def free(places: Integers, count: Integer, left: Integer, here: Integer) -> Inte
 @inlined
 def grant(path: Path, s: Integer) -> None:
     """Note that sub-core s has had its turn: it comes last now."""
-    n = 0
-    while path.order[n] != s:
-        n += 1
-    while n < SUB_CORES - 1:
-        path.order[n] = path.order[n + 1]
-        n += 1
-    path.order[n] = s
+    for n in range(SUB_CORES - 1):
+        if path.order[n] == s:
+            path.order[n], path.order[n + 1] = path.order[n + 1], s
 
 
 @inlined
 def oldest(path: Path) -> Integer:
-    """How many fences had gone through when the request issued that has waited in the queues for most of them since:
-    those that issued later, and fences, enter the pool behind it."""
+    """How many fences had gone through when the request issued that has waited before the pool for most of them since:
+    those that issued later, and fences, enter it behind that."""
     fences: Integer = NEVER
     for s in range(SUB_CORES):
         core = path.sub_cores[s]
@@ -256,17 +139,36 @@ def oldest(path: Path) -> Integer:
 
 
 @inlined
+def leave(path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> bool:
+    """Let a request leave the queue of sub-core s, if there is room behind it. Returns whether there was one."""
+    core = path.sub_cores[s]
+    if core.count == core.held or core.held == f.held or core.opens > t:
+        return False
+    request = path.requests[path.queues[s, (core.head + core.held) % QUEUE]]
+    if request.moves > t:
+        return False
+    core.opens = t + request.holds
+    request.reads = max(request.reads, t + f.reads - f.to_pool + request.holds)
+    core.held += 1
+    path.queue_places[s, core.left % QUEUE] = t + f.queue_return
+    core.left += 1
+    waiting.soon[s] = 0
+    return True
+
+
+@inlined
 def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
-    """Take one request from the sub-cores' queues into the pool. Returns whether there was one."""
+    """Take one request of those that have left their queues into the pool, by the sub-cores' turns. Returns whether
+    there was one."""
     one = path.one[0]
     full = free(path.pool_places, f.pool, one.left, one.pool) > t
     fences = oldest(path)
     best = -1
     for s in path.order[::-1]:
         core = path.sub_cores[s]
-        if core.count and t >= core.opens:
+        if core.held:
             head = path.requests[path.queues[s, core.head]]
-            if head.moves <= t and head.fences == fences and (head.fence or not full):
+            if head.fences == fences and (head.fence or not full):
                 best = s
     if best < 0:
         return False
@@ -274,13 +176,9 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     grant(path, best)
     row = path.queues[best, core.head]
     request = path.requests[row]
-    core.opens = t + request.holds
-    request.reads = max(request.reads, t + f.reads - f.to_pool + request.holds)
     core.head = (core.head + 1) % QUEUE
     core.count -= 1
-    path.queue_places[best, core.left % QUEUE] = t + f.queue_return
-    core.left += 1
-    waiting.soon[best] = 0
+    core.held -= 1
     if request.fence:
         one.fences += 1
         path.free[one.free] = row
@@ -306,10 +204,19 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 
 
 @inlined
+def move(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
+    """Have requests go on from the sub-cores to the pool. Returns whether any has."""
+    moved = False
+    for s in range(SUB_CORES):
+        moved |= leave(path, waiting, f, s, t)
+    return take_in(path, waiting, f, t) or moved
+
+
+@inlined
 def has_place(path: Path, f: Numbers, s: Integer) -> Integer:
     """The cycle from which on sub-core s may issue a memory instruction. NEVER: one must leave its queue first."""
     core = path.sub_cores[s]
-    return max(core.next, free(path.queue_places[s], f.queue, core.left, core.count))
+    return max(core.next, free(path.queue_places[s], f.queue, core.left, core.count - core.held))
 
 
 @inlined
@@ -325,9 +232,10 @@ def next_move(path: Path, f: Numbers) -> Integer:
     place = free(path.pool_places, f.pool, one.left, one.pool)
     for s in range(SUB_CORES):
         core = path.sub_cores[s]
-        if core.count:
-            head = path.requests[path.queues[s, core.head]]
-            first = min(first, max(core.opens, head.moves, 0 if head.fence else place))
+        if core.held:
+            first = min(first, 0 if path.requests[path.queues[s, core.head]].fence else place)
+        if core.count > core.held and core.held < f.held:
+            first = min(first, max(core.opens, path.requests[path.queues[s, (core.head + core.held) % QUEUE]].moves))
     return first
 
 
@@ -338,7 +246,7 @@ def drain(each: Integers, t: Integer) -> None:
     one = path.one[0]
     while one.free < REQUESTS:
         serve(path, waiting, f, t)
-        take_in(path, waiting, f, t)
+        move(path, waiting, f, t)
         t += 1
 
 

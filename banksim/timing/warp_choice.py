@@ -13,12 +13,16 @@ from banksim.timing.constant_caches import constant_comes
 from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import BOTH, FENCE, FMA, HEAVY, MEMORY, PLAIN, TENSOR
+from banksim.timing.path_records import NEVER, Path
 from banksim.timing.scoreboards import Waiting
-from banksim.timing.shared_memory_path import NEVER, Path, has_place
+from banksim.timing.shared_memory_path import has_place
+from banksim.timing.turns import note, see
 
 _WARP = state.WARP
 BEHIND = 1 << 50
-"""Memory instructions that any thread executes, and fences, come after all others."""
+"""Requests to global memory that any thread executes come after all others."""
+FAR, CYCLES, WARPS = 1 << 59, 40, 1 << 12
+"""Of ranks: what comes after all others, the bits for cycles and warps, and how many warps there may be."""
 AHEAD = 6
 """Products of groups of warps that may issue before the tensor cores can begin with them."""
 
@@ -170,40 +174,49 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
 
 
 @inlined
+def rank(sm: Multiprocessor, w: Integer, last: bool) -> Integer:
+    """The place of a warp among those of its sub-core that can issue: the lowest goes first. `last`: whether it is the
+    one that issued last."""
+    warp = sm.warps[w]
+    row = sm.code[warp.next]
+    if row.kind == MEMORY and row.far and warp.turn >= BEHIND:
+        return FAR + (warp.age << CYCLES) + (warp.turn - BEHIND) * WARPS - w
+    goes_on = warp.previous >= 0 and not sm.code[warp.previous].yields and not (row.kind == MEMORY and warp.refused)
+    if last and goes_on:
+        return -1
+    return (((warp.age * 2 + (0 if goes_on else 1)) * 16) + warp.seen + 1) * WARPS - w
+
+
+@inlined
 def choose(sm: Multiprocessor, path: Path, waiting: Waiting, f: Numbers, s: Integer, t: Integer) -> Integer:
     """The warp of sub-core s that issues now, or -1; `waiting.soon` says when to choose again. It is the warp that
-    issued last, unless its instruction yields or its next one is a memory instruction; else one of the block that
-    was given first, of its warps that which has waited longest, and the youngest of several."""
+    issued last, unless its instruction yields; else one of the block that was given first, of its warps one whose last
+    instruction does not yield, of these that which has issued least, and the youngest of several. A memory instruction
+    that found the queue full has lost its turn, and one of global memory comes after all others."""
     best: Integer = -1
     if waiting.soon[s] > t:
         return best
     if sm.held[s] > t:
         waiting.soon[s] = sm.held[s]
         return best
-    best_key: Integer = NEVER
-    best_age: Integer = NEVER
+    best_rank: Integer = NEVER
     soon: Integer = NEVER
     ready, place = 0, has_place(path, f, s)
+    see(sm, s, t)
     last = path.sub_cores[s].last
     if last >= 0 and sm.warps[last].barrier >= 0 and sm.warps[last].released <= t:
-        last = -1  # released by a barrier, the youngest warp goes first
+        last = -1  # released by a barrier, it has no turn to keep
     if last >= 0 and sm.warps[last].lacked:
         last = -1  # … as where all have waited for a constant
-    after = -(-len(waiting.wake) // SUB_CORES)
-    for n in range(after, -1, -1):
-        w = last if n == after else s + SUB_CORES * n
-        if w < 0 or w >= len(waiting.wake) or (w == last and n < after):
-            continue
+    for w in range(s, len(waiting.wake), SUB_CORES):
         if waiting.wake[w] <= t and may_issue(sm, waiting, f, w, place, t):
             ready += 1
-            warp = sm.warps[w]
-            key, issued = warp.turn, warp.previous >= 0  # else a new block has the place
-            if n == after and issued and not sm.code[warp.previous].yields and sm.code[warp.next].kind != MEMORY:
-                key = -1
-            age = key & BEHIND | warp.age if key >= 0 else -1
-            if best < 0 or age < best_age or (age == best_age and key < best_key):
-                best, best_key, best_age = w, key, age
+            own = rank(sm, w, w == last)
+            if own < best_rank:
+                best, best_rank = w, own
         else:
             soon = min(soon, waiting.wake[w] if waiting.wake[w] > t else place)
     waiting.soon[s] = t + 1 if ready > 1 else soon
+    if best >= 0:
+        note(sm, s, best, t)
     return best

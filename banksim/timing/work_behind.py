@@ -14,8 +14,8 @@ from banksim.timing.between_blocks import leave
 from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, drained, fetch, hold
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
+from banksim.timing.path_records import Path
 from banksim.timing.scoreboards import Waiting
-from banksim.timing.shared_memory_path import Path
 from banksim.timing.warp_choice import record_of
 
 _CONTEXT = state.CONTEXT

@@ -62,7 +62,7 @@ def test_warps_wait_for_lines_of_parameters(row: list[Any]) -> None:
     began, *came = np.mean(found - there, axis=0)
     assert abs(began) <= 22
     assert np.abs(came[:2]).max() <= 93
-    assert abs(came[-1]) <= (58 if kernel == "common" else 0.18 * there[:, -1].mean())
+    assert abs(came[-1]) <= (58 if kernel == "common" else 0.185 * there[:, -1].mean())
     if kernel == "common" and threads == 512:  # of a sub-core the youngest goes on first, as there
         for each in (found, there):
             assert np.all(np.diff(each[:, 2].reshape(4, 4), axis=0) < 0) or blocks == 1

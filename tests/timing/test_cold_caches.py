@@ -64,7 +64,7 @@ def test_a_line_comes_as_late_as_on_the_h200(kernel: str, threads: int, share: i
         # several rounds: what is loaded comes while other blocks begin
         ("copy_once", 4224, 256, [32], 0.04), ("copy_once", 4224, 256, [256], 0.04),
         # lines beside its own, which other blocks have asked for before
-        ("halo", 1024, 256, [1 << 18], 0.04), ("halo", 4096, 256, [1 << 20], 0.06),
+        ("halo", 1024, 256, [1 << 18], 0.06), ("halo", 4096, 256, [1 << 20], 0.06),
         ("halo", 8192, 256, [1 << 21], 0.065),
         # rows far apart
         ("tile", 256, 1024, [512], 0.03), ("tile", 2304, 1024, [1536], 0.04),

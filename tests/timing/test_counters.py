@@ -15,10 +15,8 @@ import banksim
 from banksim.kernels.cubin import decode, decode_ahead
 from helpers.recordings import clocked, clocks_of, numbers, written_over
 
-BY_COUNT = pytest.mark.xfail(
-    strict=True,
-    reason="the warp that has issued least goes first on an H200, by counters of four bits; here that which has waited",
-)
+BEGIN = pytest.mark.xfail(strict=True, reason="two or three more, or fewer: what counters hold at first differs")
+SHORT = pytest.mark.xfail(strict=True, reason="10 % too short: multiply-adds that yield with stall counts of 1")
 TWO, THREE, FOUR, EIGHT = 0x11, 0x111, 0x1111, 0x11111111
 MOST, ROUND, NEARLY, LATE = 15, 8, 7, 6
 BEGAN = [
@@ -122,8 +120,8 @@ def test_a_warp_that_yields_goes_on_two_cycles_later_even_if_it_is_alone(label: 
 
 @pytest.mark.parametrize(
     ("label", "active", "roles"),
-    [pytest.param("row20_2", TWO, 1, marks=BY_COUNT), pytest.param("row20_2", TWO, 0x10, marks=BY_COUNT),
-     pytest.param("row4_2", TWO, 0x10, marks=BY_COUNT), pytest.param("g1_21", TWO, 0x10, marks=BY_COUNT)],
+    [pytest.param("row20_2", TWO, 1, marks=BEGIN), pytest.param("row20_2", TWO, 0x10, marks=BEGIN),
+     pytest.param("row4_2", TWO, 0x10, marks=BEGIN), ("g1_21", TWO, 0x10)],
 )  # fmt: skip
 def test_who_has_issued_less_issues_several_times_in_a_row(label: str, active: int, roles: int) -> None:
     """Behind 5, 21 or 33 instructions of one warp, the other has 7, 13, 14 or 16 before it loses its turn."""
@@ -134,7 +132,7 @@ def test_who_has_issued_less_issues_several_times_in_a_row(label: str, active: i
 
 @pytest.mark.parametrize(
     ("label", "active"),
-    [pytest.param("st_61", FOUR, marks=BY_COUNT), pytest.param("st_61", EIGHT, marks=BY_COUNT)],
+    [("st_61", FOUR), ("st_61", EIGHT)],
 )
 def test_the_youngest_warp_has_nine_instructions_while_others_have_eight(label: str, active: int) -> None:
     """Once one has issued eight, the counters of all begin anew, with one that is not counted."""
@@ -152,10 +150,10 @@ def test_the_youngest_warp_has_nine_instructions_while_others_have_eight(label: 
     ("label", "active", "most"),
     [("cf3_11", TWO, 0.01), ("cf7_11", TWO, 0.01), ("cf3_11", FOUR, 0.02), ("cf7_11", FOUR, 0.03),
      ("cf1_11", TWO, 0.07), ("cf3_11", EIGHT, 0.03), ("cf7_11", EIGHT, 0.03), ("cf3_41", FOUR, 0.07),
-     ("cf7_41", FOUR, 0.01), ("cf1_41", FOUR, 0.11), pytest.param("cf1_11", FOUR, 0.05, marks=BY_COUNT),
-     *(pytest.param(f"cf{n}_41", EIGHT, 0.05, marks=BY_COUNT) for n in (1, 3, 7)),
-     *(pytest.param(f"cf{n}_31", EIGHT, 0.05, marks=BY_COUNT) for n in (1, 3, 7)),
-     pytest.param("cf1_11", EIGHT, 0.05, marks=BY_COUNT)],
+     ("cf7_41", FOUR, 0.01), ("cf1_41", FOUR, 0.11), ("cf1_11", FOUR, 0.05),
+     *((f"cf{n}_41", EIGHT, 0.05) for n in (1, 3, 7)),
+     *((f"cf{n}_31", EIGHT, 0.05) for n in (1, 3, 7)),
+     pytest.param("cf1_11", EIGHT, 0.05, marks=SHORT)],
 )  # fmt: skip
 def test_multiply_adds_between_readings_of_the_clock(label: str, active: int, most: float) -> None:
     """Warps that wait for their turns in order come to the clock, which takes two cycles, all at once."""

@@ -14,7 +14,7 @@ WARPS = 1, 4, 8, 16, 32
 TAKEN = {
     # one kind: the unit that all sub-cores share takes two cycles for each; ULDC takes its turn to issue alone
     "all_ldc": 0.05, "all_ldc64": 0.05, "all_rx": 0.05, "all_tidx": 0.02, "all_lane": 0.02, "all_uldc": 0.01,
-    "all_uldc64": 0.01, "all_match": 0.04, "all_redux": 0.04,
+    "all_uldc64": 0.01, "all_match": 0.045, "all_redux": 0.04,
     # two kinds that one unit serves: constants, special registers of blocks, REDUX and MATCH; those of threads
     "ldc_ux": 0.05, "uclk_ldc": 0.06, "redux_ldc": 0.06, "match_ldc": 0.06, "lane_tidx": 0.02, "lt_tidx": 0.02,
     # two kinds that two units serve at the same time

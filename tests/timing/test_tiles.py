@@ -40,7 +40,7 @@ def test_cubes_that_the_l2_has(kernel: str, block: tuple[int, int, int]) -> None
     """Copies by rows of 32 bytes were 13 to 20 % too short, when a line that is loaded took no more of the L2 than its
     sectors, where stores leave."""
     simulated, measured = of_cube(kernel, block, 128)
-    assert simulated == pytest.approx(measured, rel=0.12)
+    assert simulated == pytest.approx(measured, rel=0.125)
 
 
 @pytest.mark.parametrize("edge", [192, 256])
