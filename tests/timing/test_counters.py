@@ -5,18 +5,18 @@ counts of 6, and yields each time; `row20_2` behind 20 that do not yield; of `g1
 `cf3_41` has three multiply-adds behind each reading, with stall counts of 4.
 """
 
-from functools import cache
+from functools import partial
 from itertools import groupby
 
 import numpy as np
 import pytest
 
-import banksim
-from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, clocks_of, numbers, written_over
+from helpers import counters
+from helpers.recordings import clocked, clocks_of
 
 BEGIN = pytest.mark.xfail(strict=True, reason="two or three more, or fewer: what counters hold at first differs")
 SHORT = pytest.mark.xfail(strict=True, reason="10 % too short: multiply-adds that yield with stall counts of 1")
+FILE = "timing/h200_counters"
 TWO, THREE, FOUR, EIGHT = 0x11, 0x111, 0x1111, 0x11111111
 MOST, ROUND, NEARLY, LATE = 15, 8, 7, 6
 BEGAN = [
@@ -39,33 +39,12 @@ BEGAN = [
 ]
 
 
-def code(label: str) -> bytes:
-    """The kernel that ran: both parts of one kernel's code were written over."""
-    arrays, _ = clocked("timing/h200_counters")
-    return written_over(arrays["cubin"], int(arrays["begin"]), arrays["bodies"][arrays["labels"].tolist().index(label)])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
-    """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(code(label) for label in clocked("timing/h200_counters")[0]["labels"].tolist())
+    counters.decode_all(FILE)
 
 
-@cache
-def both(label: str, active: int, roles: int) -> list[np.ndarray]:
-    """Clocks (warp of the sub-core, reading) of the last pass, simulated and measured; 0: there is none."""
-    clocks = np.zeros((32, 40), np.uint32)
-    given = [clocks, np.resize(numbers(), 8192), np.uint32(active), np.uint32(roles)]
-    kernel = decode(code(label))["counters"]
-    banksim.run(kernel, 1, 32 * active.bit_length(), given, dynamic_shared=45056, timing=True)
-    measured = clocks_of(clocked("timing/h200_counters")[0], names=label, active=active, roles=roles)
-    return [clocks[::4].astype(np.int64), measured.astype(np.int64)]
-
-
-def error(label: str, active: int, roles: int) -> float:
-    """Of the cycles from the first reading to the last."""
-    mine, theirs = (int(np.ptp(clocks[clocks != 0])) for clocks in both(label, active, roles))
-    return mine / theirs - 1
+both, error = partial(counters.both, FILE), partial(counters.error, FILE)
 
 
 def turns(clocks: np.ndarray) -> list[tuple[int, int]]:

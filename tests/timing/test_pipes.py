@@ -6,40 +6,25 @@ of them before each reading; d: two multiply-adds behind each reading. Of rows w
 the clock.
 """
 
-import numpy as np
+from functools import partial
+
 import pytest
 
-import banksim
-from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, clocks_of, numbers, written_over
+from helpers import counters
 
+FILE = "timing/h200_pipes"
 TWO, FOUR, EIGHT = 0x11, 0x1111, 0x11111111
 RHYTHM = pytest.mark.xfail(
     strict=True, reason="29 % too short: eight warps fall into a rhythm that an H200 had in one of two runs of its like"
 )
 
 
-def code(label: str) -> bytes:
-    """The kernel that ran: both parts of one kernel's code were written over."""
-    arrays, _ = clocked("timing/h200_pipes")
-    return written_over(arrays["cubin"], int(arrays["begin"]), arrays["bodies"][arrays["labels"].tolist().index(label)])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
-    """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(code(label) for label in clocked("timing/h200_pipes")[0]["labels"].tolist())
+    counters.decode_all(FILE)
 
 
-def error(label: str, active: int, roles: int) -> float:
-    """Of the cycles from the first reading of the clock to the last."""
-    clocks = np.zeros((32, 40), np.uint32)
-    given = [clocks, np.resize(numbers(), 8192), np.uint32(active), np.uint32(roles)]
-    kernel = decode(code(label))["counters"]
-    banksim.run(kernel, 1, 32 * active.bit_length(), given, dynamic_shared=45056, timing=True)
-    measured = clocks_of(clocked("timing/h200_pipes")[0], names=label, active=active, roles=roles)
-    mine, theirs = (int(np.ptp(part[part != 0].astype(np.int64))) for part in (clocks, measured))
-    return mine / theirs - 1
+error = partial(counters.error, FILE)
 
 
 @pytest.mark.parametrize(
