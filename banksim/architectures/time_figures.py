@@ -56,7 +56,7 @@ class Numbers(NamedTuple):
     held: int  # … and places behind it,
     pool: int  # places of the multiprocessor's pool of requests, which follows these
     look_ahead: int  # the oldest requests of the pool among which a free slot chooses
-    apart: int  # cycles between two memory instructions of a sub-core
+    apart: int  # cycles for which a request holds its sub-core's way out of the queue, and bare ones apart
     unexecuted: int  # … behind one that no thread executes, which reads no registers
     to_pool: int  # from issue to the pool, at the earliest
     to_slot: int  # from the pool to a slot, at the earliest

@@ -206,10 +206,11 @@ def take_in(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
 @inlined
 def move(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
     """Have requests go on from the sub-cores to the pool. Returns whether any has."""
-    moved = False
+    moved, held = False, 0
     for s in range(SUB_CORES):
         moved |= leave(path, waiting, f, s, t)
-    return take_in(path, waiting, f, t) or moved
+        held += path.sub_cores[s].held
+    return bool(held and take_in(path, waiting, f, t)) or moved
 
 
 @inlined

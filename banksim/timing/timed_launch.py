@@ -139,7 +139,7 @@ def run_timed(
             if progress is not None:
                 progress(0, 32 * simulation.issued)
 
-        return in_threads([lambda: simulation.run()], simulation.stop_word, tick)[0]
+        return in_threads([simulation.run], simulation.stop_word, tick)[0]
 
     def count(
         on: Launch, without: Collection[int] = (), executed: npt.NDArray[np.int64] | None = None
@@ -298,7 +298,7 @@ def others_lines(
     last = min(launch.blocks // launch.cluster_blocks, known.at_once(launch.cluster_blocks)) - 1
     cluster = launch.blocks_of_cluster(last)
     witness = Simulation(launch.copy(), stepwise, rules, known, together, [cluster], max_instructions=LONG)
-    in_threads([lambda: witness.run()], witness.stop_word, lambda: None)
+    in_threads([witness.run], witness.stop_word, lambda: None)
     return [one.path.memory.same.added for one in witness.each]
 
 
