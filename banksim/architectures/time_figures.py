@@ -103,7 +103,8 @@ class Numbers(NamedTuple):
     l2: int  # from the service of a load until its data come from the L2
     written: int  # … and later by so much times the sectors a cycle that leave for DRAM,
     drain: int  # … at most
-    copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins
+    copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins,
+    copies_read: int  # … for so many hundredths of a cycle of each sector that DRAM is asked for
     l2_atomic: int  # the same of an atomic
     l2_ahead: int  # how much earlier than the way to the L2 is free atomics may leave
     l2_buffer: int  # … and how much earlier than the L2 takes them these and stores may
@@ -160,6 +161,9 @@ class Dram(NamedTuple):
     """As how many bytes a line counts at least whose neighbours nobody asks for (GATHERS),
     … and where nobody stores to them."""
     alone_written: int
+    parts: int
+    """Bytes of lines of which sectors are stored in part: those that it lacks the L2 keeps as they are. Of more, the
+    rest of a sector is read, and it is written at once (tests/data/timing/h200_queues.npz)."""
     first: int
     """Cycles that it takes besides, and where blocks come in many waves."""
     first_of_many: int
@@ -177,13 +181,18 @@ class Dram(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Of DRAM: as how many bytes what comes and goes counts, and which shares that is of what the L2 is asked for and
-    of what goes there; which share of what it is asked for the L2 lacks; whether it has too little room."""
+    """Of DRAM: as how many bytes what comes and goes counts; which share of what the L2 is asked for comes, and of
+    which it is known line by line; which one of what goes there goes on by whole sectors; as how many bytes the others
+    count for each time that a line is stored to, and how many sectors of it go to the L2 meanwhile (one less at random
+    places); which share of what it is asked for the L2 lacks; whether it has too little room."""
 
     read: float
     written: float
     share_read: float
+    share_known: float
     share_written: float
+    of_parts: float
+    at_a_time: float
     lacks: float
     beyond: bool
 
@@ -247,19 +256,23 @@ class Figures:
     def behind_dram(self, has: Traffic, by_line: bool, alike: bool = False) -> "Figures":
         """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. `by_line`: it
         is known of each line whether DRAM gives it, and `alike`, that all come as late."""
-        if not (has.share_read or has.share_written):
+        if not (has.read or has.written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
         least = {
-            "load sector": has.share_read * dram.read, "load beside": has.share_read * dram.read,
+            "load sector": (has.share_read - has.share_known) * dram.read, "load beside": has.share_read * dram.read,
             "store sector": has.share_written * dram.write,
         }  # fmt: skip
         held = {n: self.held[n]._replace(all=max(self.held[n].all, round(sector * each))) for n, each in least.items()}
+        parts, both = self.held["store parts"], (dram.read + dram.write) / 2
+        more = round(sector * has.of_parts / SECTOR * both - has.at_a_time * held["store sector"].all)
+        held["store parts"] = parts._replace(all=max(parts.all, more))
         drain = dram.drain * (1 if alike else has.lacks)
+        goes = has.share_written + has.of_parts / SECTOR / max(has.at_a_time, 1)
         later = {
             "l2": self.figures["l2"].value + (not by_line) * has.lacks * dram.late, "drain": drain,
-            "copies_later": by_line * has.lacks * dram.late,
-            "written": drain * has.share_written * dram.write * sector / 100,
+            "copies_later": by_line * has.lacks * dram.late, "copies_read": sector * has.share_known * dram.read,
+            "written": drain * goes * dram.write * sector / 100,
         }  # fmt: skip
         status: Status = "assumed" if self.assumption else "measured"
         figures = {name: Figure(round(value), status, BEYOND_L2) for name, value in later.items()}
@@ -270,7 +283,7 @@ class Figures:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
         values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
-        for name in ("written", "constants_next"):
+        for name in ("written", "copies_read", "constants_next"):
             values[name] = values[name] * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency

@@ -36,6 +36,7 @@ COLD_ARRAY = np.dtype(
         ("chance", "i8"),  # whether all ask by chance: so many times, and each may have been asked for by others once
         ("whole", "i8"),  # of fewer sectors of a line it asks for an edge only: others have asked for the rest before
         ("near", "i8"),  # whether multiprocessors of both of the L2's halves ask for the same lines
+        ("half", "i8"),  # for how many hundredths of a cycle half a line holds the multiprocessor's share of DRAM
         ("asked", "i8"),  # how many times it has asked,
         ("lately", "i8"),  # … had at the cycle `since`,
         ("before", "i8"),  # … and had as long before that as DRAM takes
@@ -51,13 +52,15 @@ class ColdLines(NamedTuple):
     lines: npt.NDArray[np.void]  # of dtype COLD_LINE
     arrays: npt.NDArray[np.void]  # of dtype COLD_ARRAY, by the lowest bits of where they begin
     later: npt.NDArray[np.int64]  # cycles by which data come later from DRAM than from the L2, each as likely
+    held: npt.NDArray[np.int64]  # one: until when the multiprocessor's share of DRAM is held, in hundredths of a cycle
 
 
 def new_cold_lines(arrays: npt.NDArray[np.void] | None = None, later: tuple[int, ...] = (0,)) -> ColdLines:
     """Of a launch that finds nothing of these arrays; without, of any other."""
     lines = np.zeros(0 if arrays is None else SEEN, COLD_LINE)
     lines["line"] = -1
-    return ColdLines(lines, np.zeros(0, COLD_ARRAY) if arrays is None else arrays.copy(), np.array(later, np.int64))
+    arrays = np.zeros(0, COLD_ARRAY) if arrays is None else arrays.copy()
+    return ColdLines(lines, arrays, np.array(later, np.int64), np.zeros(1, np.int64))
 
 
 @inlined
@@ -96,22 +99,33 @@ def later_by(cold: ColdLines, line: Integer, t: Integer) -> Integer:
 
 
 @inlined
+def read(cold: ColdLines, cost: Integer, t: Integer) -> Integer:
+    """Have DRAM read something for which the L2 asks it at cycle t. Returns how many cycles it waits for others."""
+    cold.held[0] = max(cold.held[0], 100 * t) + cost
+    waits: Integer = cold.held[0] // 100 - t
+    return waits
+
+
+@inlined
 def given_at(
-    cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer, drained: Integer
+    cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer, l2: Integer, drained: Integer
 ) -> Integer:
-    """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then, from
-    DRAM so much later as it is written to: in the mean, all of them, unless those from there come alike."""
-    own = drained if len(cold.later) == 1 else 0
-    soonest += drained - own
+    """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then, but
+    `l2` cycles behind what they wait for there; from DRAM so much later as it is written to: in the mean, all of them,
+    unless those from there come alike."""
+    others = 0 if len(cold.later) == 1 else drained
     if len(cold.lines) == 0:
-        return soonest
+        return soonest + others
     known = cold.lines[scrambled(line) % SEEN]
     if known.line != line:
         known.line, known.halves, known.comes = line, 0, 0
     halves: Integer = ((sectors & 3) != 0) | ((sectors & 12) != 0) << 1
-    if halves & ~known.halves:
+    new = halves & ~known.halves
+    if new:
         if not others_have(cold, line, ones(sectors), t):
-            known.comes = max(known.comes, soonest + own + later_by(cold, line, t))
+            cost = cold.arrays[line >> ARRAY & ARRAYS - 1].half * ones(new)
+            read_at = max(soonest, t + read(cold, cost, t) + l2)
+            known.comes = max(known.comes, read_at + drained + later_by(cold, line, t))
         known.halves |= halves
-    comes: Integer = max(soonest, known.comes)
+    comes: Integer = max(soonest + others, known.comes)
     return comes

@@ -16,7 +16,7 @@ from banksim.machine.addresses import layout_of
 from banksim.machine.launch import Launch
 from banksim.machine.program_memory import places, recent_of, since_each
 from banksim.timing.cold_lines import ARRAY, ARRAYS, COLD_ARRAY, NEVER, SHARES, TOGETHER
-from banksim.timing.global_memory import STORES
+from banksim.timing.global_memory import ADDS, STORES
 from banksim.timing.l1_cache import ABSENT, LINE
 
 BYTES = 1 << LINE
@@ -35,10 +35,14 @@ ALL_THERE = 5
 """More sectors than a line has."""
 MOSTLY = 0.5
 """The L2 is taken to have no line of an array, at first, of which it lacks so much."""
+SELDOM = 0.1
+"""Where DRAM is written to more than this, by what it is read, all lines of streams come as late as the latest."""
 MANY_WAVES = 4
 """So many and more take least of DRAM, loops of one wave most: between, it falls slowly (h200_elements.json)."""
 REGULAR = 4
 """One in so many."""
+TOGETHER_APART = 4
+"""Lines lie together that are no more than so many times as far apart as most."""
 NEAR = 24
 """So many multiprocessors are in both of the L2's halves."""
 Lines = npt.NDArray[np.int64]
@@ -46,20 +50,23 @@ Lines = npt.NDArray[np.int64]
 
 class Part(NamedTuple):
     """Of an array, its number and where it begins (in units of 4 GiB); in lines: how many it has, and are accessed, and
-    by how many groups of blocks each, in all; which share of them has a neighbour that is accessed, how many sectors
-    and halves of a line are, and which share of the sectors only in part; whether they are scattered over the array.
-    Where they are not, other blocks access what some leave of a line, and its neighbours."""
+    by how many groups of blocks each, in all; how many of these times something of a line is accessed that was not
+    before; which share of them has a neighbour that is accessed, how many sectors and halves of a line are, and which
+    share of the sectors only in part; whether they are scattered over the array. Where they are not, other blocks
+    access what some leave of a line, and its neighbours. Last: whether the L2 adds to them."""
 
     array: int
     begin: int
     size: int
     lines: float
     asked: float
+    new: float
     near: float
     sectors: float
     halves: float
     parts: float
     scattered: bool
+    added: bool
 
     def missing(self, share: float, room: float, cold: bool = False) -> float:
         """How many of `asked` the L2 lacks, which lacks such a share of what comes once in each launch, and has room
@@ -67,8 +74,14 @@ class Part(NamedTuple):
         if not self.scattered:
             return self.lines * (1 if cold else share)
         once = self.asked * math.exp(-self.asked / self.size)
-        first = self.lines if cold else once * share
+        first = self.new if cold else once * share
         return first + (self.asked - (first if cold else once)) * max(1 - room, 0)
+
+    def leave(self, dram: Dram, lack: float) -> float:
+        """How many of `new` leave the L2 at once, which lacks such a share of the array's lines: each has a sector that
+        is stored in part, and the L2 waits for the rest of only so many lines."""
+        waits = self.added or lack * self.lines * BYTES <= dram.parts
+        return 0 if waits else max(lack * self.new - dram.parts / BYTES, 0)
 
     def bytes_of(self, lines: float, alone: int) -> float:
         """As how many bytes so many of its lines count."""
@@ -117,7 +130,9 @@ def may_lack(launch: Launch, known: Figures, lacks: npt.NDArray[np.float64]) -> 
 
 
 def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
-    """What a launch accesses that does `times` what asked for these lines (GlobalMemory.asked), array by array."""
+    """What a launch accesses that does `times` what asked for these lines (GlobalMemory.asked), array by array: all of
+    them are loaded, stored, or added to. DRAM gives halves of a line, and takes sectors."""
+    stored, added = ((asked[:, 1] >= least).any() for least in (STORES, ADDS))
     line, inverse = np.unique(asked[:, 0], return_inverse=True)
     words = np.zeros(len(line), np.int64)
     np.bitwise_or.at(words, inverse, asked[:, 1] & STORES - 1)
@@ -137,13 +152,16 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
         scattered = neighbours < 0.5 and not regular(line[of])
         lines = size * -math.expm1(-count / size) if scattered else min(count, size)
         more = 1 if scattered else count / lines
+        pieces, each = (4, float(used[of].mean())) if stored else (2, float(halves[of].mean()))
+        new = pieces * size / each * -math.expm1(-count * each / (pieces * size)) if scattered else lines
         touched = min(float(used[of].mean()) * more, 4), min(float(halves[of].mean()) * more, 2)
         neighbours = neighbours if scattered else max(neighbours, 2 * lines / size - 1)
-        yield Part(number, begin, size, lines, count, neighbours, *touched, float(parts[of].mean()), scattered)
+        partial = float(parts[of].mean())
+        yield Part(number, begin, size, lines, count, new, neighbours, *touched, partial, scattered, bool(added))
 
 
 def first_asked(
-    launch: Launch, asked: Lines, missing: npt.NDArray[np.bool_], blocks: int, together: int, active: int
+    launch: Launch, dram: Dram, asked: Lines, missing: npt.NDArray[np.bool_], blocks: int, together: int, active: int
 ) -> FirstAsked:
     """Of a launch on so many multiprocessors, which are `active` and have room for so many blocks `together`, where the
     first `blocks` of one ask for these lines, in this order. The L2 has nothing of the arrays that are `missing`."""
@@ -160,15 +178,24 @@ def first_asked(
         line, count = asked[of, 0], sectors_of(asked[of, 1])
         each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
         first = len(np.unique((4 * line + halves[of])[count >= each["whole"]])) * share
-        apart = min(part.size / first, active)  # groups of multiprocessors that ask for other lines
+        begun = min(max(spread(line), part.lines / max(rounds, 1)), active * first)  # lines that all ask for at first
+        by_chance = part.scattered or (not regular(line) and count.mean() < 1.5)  # others choose at random, too
+        apart = min(part.size / first, active) if by_chance else begun / first  # groups that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart
-        if part.scattered or (not regular(line) and count.mean() < 1.5):  # others choose at random, too
+        each["half"] = round(part.bytes_of(1, dram.alone) / part.halves * dram.read / 10_000 * apart)
+        if by_chance:
             each["alone"] = max(part.size * 2 / (1 + (halves[of] == 3).mean()) / active, 1)
             each["chance"] = not own_lines(line, part.size)
         elif rounds > 1:
             each["alone"] = first
-            each["missing"] = SHARES * min(max(part.lines - active * first, 0) / (active * first * (rounds - 1)), 1)
+            each["missing"] = SHARES * min(max(part.lines - begun, 0) / (begun * (rounds - 1)), 1)
     return FirstAsked(found, groups, len(np.unique(asked[asked[:, 0] != ABSENT, 0] >> TOGETHER)) * share)
+
+
+def spread(line: Lines) -> float:
+    """Over how many lines these are spread, less what they leave out between those that lie together."""
+    apart = np.diff(np.unique(line))
+    return 1 + float(np.minimum(apart, TOGETHER_APART * np.median(apart)).sum()) if len(apart) else 1
 
 
 def own_lines(line: Lines, size: int) -> bool:
@@ -221,10 +248,10 @@ class Accesses(NamedTuple):
 def accesses(launch: Launch, dram: Dram, asked: Lines, times: float, together: float) -> Accesses:
     """Of a launch that does `times` what asked for these lines, which such a share of its blocks do at a time."""
     asked = asked[asked[:, 0] != ABSENT]
-    stored = asked[:, 1] >= STORES
-    reads, writes = (list(accessed(launch, asked[which], times)) for which in (~stored, stored))
+    stored, added = asked[:, 1] >= STORES, asked[:, 1] >= ADDS
+    reads, stores, adds = (list(accessed(launch, asked[which], times)) for which in (~stored, stored & ~added, added))
     read, given = (times * int(sectors_of(asked[which, 1] & STORES - 1).sum()) * SECTOR for which in (~stored, stored))
-    found = Accesses(reads, writes, read, given, 0)
+    found = Accesses(reads, stores + adds, read, given, 0)
     size = min(together, 1) * sum(found.bytes.values())
     return found if size <= dram.kept else found._replace(lost=times * lost(dram, asked, size))
 
@@ -242,24 +269,41 @@ def lost(dram: Dram, asked: Lines, size: float) -> float:
     return SECTOR * shares
 
 
-def traffic(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64], cold: bool = False) -> Traffic:
+def traffic(
+    dram: Dram,
+    found: Accesses,
+    lacks: npt.NDArray[np.float64],
+    missing: npt.NDArray[np.bool_],
+    cold: bool = False,
+) -> Traffic:
     """Of a launch with these accesses. The L2 has what it has room for, but when the launch begins, it `lacks` such a
-    share of each array. If it is `cold`, nothing that it has then must be written before other lines take its place,
-    and what the launch stores last is still there when it ends."""
+    share of each array; of those that are `missing` it is known line by line. If it is `cold`, nothing that it has then
+    must be written before others take its place, and what the launch stores last is still there when it ends."""
     size = max(sum(found.bytes.values()), 1)
     last = min(dram.none / size, 1) if cold else 0.0
-    missing, room = beyond(dram, size), dram.all / size
-    come, read, written = found.lost, found.lost, 0.0
+    share, room = beyond(dram, size), dram.all / size
+    come, read, written, known, rest, gone = found.lost, found.lost, 0.0, 0.0, 0.0, 0.0
     for part in found.reads:
         lack = float(lacks[part.array])
-        lines = part.missing(max(missing, lack), room, lack >= 1)
-        come, read = come + lines * part.sectors * SECTOR, read + part.bytes_of(lines, dram.alone)
+        lines = part.missing(max(share, lack), room, lack >= 1)
+        each = part.bytes_of(lines, dram.alone)
+        come, read = come + lines * part.sectors * SECTOR, read + each
+        known += each * bool(missing[part.array])
+    loaded = {part.array: part.lines for part in found.reads}
     for part in found.writes:
-        lines = part.missing(missing, room)
-        read += part.parts * part.bytes_of(lines, dram.alone)  # the rest of such a sector comes
-        written += (1 - last) * part.bytes_of(lines, dram.alone_written)
-    share = min(come / max(found.asked, 1), 1)
-    return Traffic(read, written, read / max(found.asked, 1), written / max(found.given, 1), share, missing > 0)
+        lines = part.missing(share, room)
+        lack = float(lacks[part.array]) * (loaded.get(part.array, 0) < part.lines)  # what was loaded is there
+        leave = part.leave(dram, lack)
+        rest += part.parts * part.bytes_of(max(lines, lack * part.new if part.added else leave), dram.alone)
+        written += (1 - part.parts) * part.bytes_of((1 - last) * lines, dram.alone_written)
+        gone += part.parts * part.bytes_of(max((1 - last) * lines, leave), dram.alone_written)
+    asked, given, times = max(found.asked, 1), max(found.given, 1), max(sum(part.asked for part in found.writes), 1)
+    apart = sum(part.asked for part in found.writes if part.scattered) / times
+    return Traffic(
+        read=read + rest, written=written + gone, share_read=read / asked, share_known=known / asked,
+        share_written=written / given, of_parts=(rest + gone) / times, at_a_time=given / SECTOR / times - apart,
+        lacks=min(come / asked, 1), beyond=share > 0,
+    )  # fmt: skip
 
 
 def not_there(dram: Dram, found: Accesses) -> list[int]:

@@ -58,8 +58,8 @@ HELD = {
     ATOMIC: {LINES: "atom sector", SECTORS: "atom sector", LANES: "atom lane", SEVERAL: "atom lanes"},
 }
 """By kind of request: the figures of LINES, SECTORS …"""
-STORES = 1 << 32
-"""Added to the words of a line that the L2 is given."""
+STORES, ADDS = 1 << 32, 1 << 33
+"""Added to the words of a line that the L2 is given, or to which something is added there."""
 
 
 @bundle
@@ -326,7 +326,7 @@ def issued(memory: GlobalMemory, row: Integer, kind: Integer, floats: Integer, b
         if kind != STORED:
             add(memory.same, memory.line[row, n], memory.words[row, n], memory.lanes[row, n], floats, block)
             memory.same.first[0] = min(memory.same.first[0], t)
-        note_asked(memory, memory.line[row, n], memory.words[row, n] | STORES)
+        note_asked(memory, memory.line[row, n], memory.words[row, n] | (STORES if kind == STORED else ADDS))
         memory.given[0] += ones(sectors(memory.words[row, n]))
         for share in range(2):
             memory.busy[OUT + 2 * share] += sent_of(memory, share, kind, row, n)
@@ -348,7 +348,7 @@ def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, ear
         note_asked(memory, line, spread(missing))
         asked = max(hold(memory.held, ASKED, 100 * f.l1_lacks, t - early) - f.l1_lacks, t)
         at = fetch(memory, f, CACHED, ones(missing), asked)
-        at = given_at(memory.cold, line, missing, t, at, drained(memory, f, t))
+        at = given_at(memory.cold, line, missing, t, at, f.l2, drained(memory, f, t))
         come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
@@ -371,7 +371,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             note_asked(memory, line, words)
             asked = sectors(words)
             at = fetch(memory, f, kind, ones(asked), t)
-            at = given_at(memory.cold, line, asked, t, at, drained(memory, f, t))
+            at = given_at(memory.cold, line, asked, t, at, f.l2, drained(memory, f, t))
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
@@ -385,7 +385,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
                 leave(memory.stage, line, sectors(words), upper, max(memory.held[OUT] // 100, t))
                 at = send(memory, f, kind, row, n, t)
             if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, 0))
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, f.l2, 0))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     return last

@@ -25,6 +25,7 @@ from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
 from banksim.timing.dram import (
     MOST,
     MOSTLY,
+    SELDOM,
     WITNESSES,
     FirstAsked,
     accesses,
@@ -101,7 +102,7 @@ def run_timed(
 ) -> Timed:
     """Time the blocks that the first multiprocessor gets, then count the others. The first of `rules` says how long
     requests take. Raises `InputError` where there is no time model."""
-    known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, False)
+    known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, 0, 0, 0, False)
     size = launch.cluster_blocks
     known, code_kept = with_code(launch, known)
     at_once = known.at_once(size)
@@ -167,16 +168,17 @@ def run_timed(
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
         at_a_time = len(first.blocks) * min(launch.blocks, known.multiprocessors) / launch.blocks
         all_of_it = accesses(launch, known.dram, asked, times, at_a_time)
-        has = traffic(known.dram, all_of_it, lacks, timing.cold)
-        missing = lacks >= MOSTLY
+        missing, streamed = lacks >= MOSTLY, []
         if not timing.cold:
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
-        streamed = [] if timing.cold else not_there(known.dram, all_of_it)
-        missing[streamed], come_alike = True, bool(streamed)
+            streamed = not_there(known.dram, all_of_it)
+            missing[streamed] = True
+        has = traffic(known.dram, all_of_it, lacks, missing, timing.cold)
+        come_alike = bool(streamed) and has.written > SELDOM * has.read
         known = known.behind_dram(has, bool(missing.any()), come_alike)
         if missing.any():
             active = min(launch.blocks, known.multiprocessors)
-            at_first = first_asked(launch, asked, missing, max(len(first.blocks), 1), together, active)
+            at_first = first_asked(launch, known.dram, asked, missing, max(len(first.blocks), 1), together, active)
         of_host = any(launch.buffers[number].of_host for number in all_of_it.bytes)
         if recent := recent_of(launch.buffers):
             for number, used in all_of_it.bytes.items():

@@ -11,6 +11,7 @@ from banksim.system.jit import carray, inlined
 from banksim.timing import asynchronous
 from banksim.timing.asynchronous import COPIES, PRODUCTS, belongs, commit, contribute
 from banksim.timing.between_blocks import leave
+from banksim.timing.cold_lines import read
 from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, drained, fetch, hold
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
@@ -33,6 +34,8 @@ def copied(row: IssueRow, record: Warp, context: Context) -> Integer:
 def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, rows: Integer, t: Integer) -> Integer:
     """When a bulk or tensor copy of so many bytes and rows into shared memory, issued at cycle t, has come."""
     end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk, rows * f.bulk_row)
+    if f.copies_read:
+        end = max(end, t + f.bulk + f.l2 + read(path.memory.cold, f.copies_read * (size // SECTOR), t + f.bulk))
     later = f.copies_later + drained(path.memory, f, t)
     return end - f.l2 + f.global_latency if sm.constant[0] else end + later
 
