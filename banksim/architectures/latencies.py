@@ -10,6 +10,7 @@ STREAMS = "block times of one H200: tests/data/timing/h200_streams.npz"
 LATENCY = "chains and rates of instructions on one H200: tests/data/hardware/timing/latency.npz"
 CLOCK = "micro-kernels of one block on one H200: tests/data/timing/h200_clock.json"
 PARTS = "warps that part more than once, 1 to 32 of them, on one H200: tests/data/timing/h200_parts.npz"
+STAGE = "shared memory of one H200 while other warps do one thing each: tests/data/timing/h200_stage.npz"
 ISSUES = "clocks between a few instructions of 1 to 32 warps on one H200: tests/data/timing/h200_issues.npz"
 OPERANDS = "chains of 1 to 32 warps in straight code on one H200: tests/data/timing/h200_operands.npz"
 CODE = "loops, jumps and operands on one H100: tests/data/timing/h100_code.json"
@@ -74,6 +75,7 @@ H200 = Figures(
         **measured(STREAMS, result=14, operands=5, fence_entered=3, fence=8, branch=10, line=3, global_cost=6),
         **measured(OPERANDS, reads=7),
         **measured(RESIDENT, settle=2),
+        **measured(STAGE, missed=55, stored=45, special=100),
         **measured(CODE, branch_apart=2, branch_others=2, code_own=46, code_shared=272, code_last=1024, code_near=11),
         **measured(CODE, code_ahead=11, code_far=51, code_farthest=195, code_apart=18, code_apart_l2=44),
         **measured(CONSTANTS, constants=73, constants_l2=190),

@@ -65,6 +65,9 @@ class Numbers(NamedTuple):
     service: int  # cycles of one of the two slots for a transaction
     settle: int  # from when all before a barrier's end or a fence is through until the slots go on behind it
     result: int  # from the end of a load's transfer until its result may be used
+    missed: int  # hundredths of a transaction that the slots give up for a load that the L1 lacks,
+    stored: int  # … for what is stored to global memory,
+    special: int  # … and for a special register that a block has
     operands: int  # from entering the pool until a request's registers may be written,
     reads: int  # … and from its issue, besides two for each of them, if no other is in its sub-core's queue
     fence_entered: int  # a fence is done so long after it has left its sub-core's queue,

@@ -8,6 +8,7 @@ published_pipes.py      … at the rates of other generations
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
 turns.py                … by what each has issued
+register_reads.py       … and when registers can be read
 accounts.py             what the time of the warps is spent on
 barrier_releases.py     how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers

@@ -6,6 +6,7 @@ predicts). What leaves for the L2 is read sector by sector, each in a cycle of i
 that cycle gives way. What comes is written by sectors two cycles apart: of the stores to shared memory in four cycles
 one gives way. An atomic does both. They meet only in the same 32 of 128 bytes and in the same half of the memory. New
 lines of the L1 take its places in turn: first those of the upper half, then what shared memory leaves of the lower one.
+What comes and leaves also takes time of the requests, which the slots of their path owe.
 """
 
 from typing import NamedTuple
@@ -38,6 +39,10 @@ STEP = 4
 """Cycles by which a line may leave later: so too."""
 APART = 2
 """Cycles between two transactions of a request."""
+TRANSACTION = 100
+"""In what the slots owe."""
+ALL, RETURNING = range(2)
+"""Before whatever request they owe it, or only before one that returns something."""
 LOADS, STORES, ATOMS, NOTHING = range(4)
 """As what a request to shared memory meets data; or nobody knows."""
 MEETS = tuple(
@@ -64,6 +69,8 @@ class DataStage(NamedTuple):
     met: npt.NDArray[np.int64]  # (LOADS …, MET …)
     apart: npt.NDArray[np.int64]  # one: cycles between the sectors of a line that comes
     used: npt.NDArray[np.bool_]  # one: whether there is shared memory at all
+    owed: npt.NDArray[np.int64]  # (ALL, RETURNING): hundredths of transactions for which the slots have to wait yet
+    free: npt.NDArray[np.int64]  # by slot: since when it has had nothing to do, or until when it waits
 
 
 def new_stage(l1_bytes: int = 0, alone: bool = False, used: bool = False) -> DataStage:
@@ -79,6 +86,8 @@ def new_stage(l1_bytes: int = 0, alone: bool = False, used: bool = False) -> Dat
         met=np.zeros((NOTHING, SERVED + 1), np.int64),
         apart=np.array([ALONE if alone else 0]),
         used=np.array([used]),
+        owed=np.zeros(2, np.int64),
+        free=np.zeros(2, np.int64),
     )
 
 
@@ -87,6 +96,36 @@ def in_lower_half(stage: DataStage, lines: float) -> float:
     _, upper, places, _ = stage.lines.tolist()
     rounds, rest = divmod(lines, places)
     return float(rounds * (places - upper) + max(rest - upper, 0))
+
+
+@inlined
+def owe(stage: DataStage, returning: bool, hundredths: Integer) -> None:
+    """Have the slots wait for so many hundredths of a transaction, if they have something to do: all requests, or only
+    those that return something (tests/data/timing/h200_stage.npz)."""
+    stage.owed[RETURNING if returning else ALL] += hundredths
+
+
+@inlined
+def do(stage: DataStage, hundredths: Integer) -> None:
+    """Do so much of what the slots owe."""
+    first = min(stage.owed[ALL], hundredths)
+    stage.owed[ALL] -= first
+    stage.owed[RETURNING] = max(stage.owed[RETURNING] - hundredths + first, 0)
+
+
+@inlined
+def waits(stage: DataStage, slot: Integer, ended: Integer, service: Integer, returning: bool, t: Integer) -> bool:
+    """Whether a slot waits at cycle t, that has `ended` its last request and could begin with one. What the slots owe
+    is done while one has nothing else to do, a transaction in so many cycles."""
+    free = max(stage.free[slot], ended)
+    if free <= t and stage.owed[ALL] + stage.owed[RETURNING]:
+        do(stage, TRANSACTION * ((t - free) // service))
+        free = t
+        if stage.owed[ALL] + stage.owed[RETURNING] * returning >= TRANSACTION:
+            do(stage, TRANSACTION)
+            free += service
+    stage.free[slot] = free
+    return bool(free > t)
 
 
 @inlined

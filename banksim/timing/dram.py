@@ -161,10 +161,17 @@ def accessed(launch: Launch, asked: Lines, times: float) -> Iterator[Part]:
 
 
 def first_asked(
-    launch: Launch, dram: Dram, asked: Lines, missing: npt.NDArray[np.bool_], blocks: int, together: int, active: int
+    launch: Launch,
+    known: Figures,
+    asked: Lines,
+    missing: npt.NDArray[np.bool_],
+    blocks: int,
+    together: int,
+    cold: bool,
 ) -> FirstAsked:
-    """Of a launch on so many multiprocessors, which are `active` and have room for so many blocks `together`, where the
-    first `blocks` of one ask for these lines, in this order. The L2 has nothing of the arrays that are `missing`."""
+    """Of a launch on multiprocessors that have room for so many blocks `together`, where the first `blocks` of one ask
+    for these lines, in this order. The L2 has nothing of the arrays that are `missing`; if all is `cold`, of none."""
+    dram, active = known.dram, min(launch.blocks, known.multiprocessors)
     found = np.zeros(ARRAYS, COLD_ARRAY)
     found["alone"], rounds, groups = NEVER, launch.blocks / (active * together), 1.0
     asked = asked[(asked[:, 0] != ABSENT) & (asked[:, 1] < STORES)]
@@ -178,7 +185,8 @@ def first_asked(
         line, count = asked[of, 0], sectors_of(asked[of, 1])
         each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
         first = len(np.unique((4 * line + halves[of])[count >= each["whole"]])) * share
-        begun = min(max(spread(line), part.lines / max(rounds, 1)), active * first)  # lines that all ask for at first
+        begun = min(part.size, active * first)  # lines that all ask for at first: blocks side by side, of a cold cache
+        begun = min(max(spread(line), part.lines / max(rounds, 1)), begun) if cold else begun
         by_chance = part.scattered or (not regular(line) and count.mean() < 1.5)  # others choose at random, too
         apart = min(part.size / first, active) if by_chance else begun / first  # groups that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart

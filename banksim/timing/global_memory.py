@@ -21,7 +21,7 @@ from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
 from banksim.timing.cold_lines import ColdLines, given_at, new_cold_lines
-from banksim.timing.data_stage import DataStage, come, leave, new_stage, place
+from banksim.timing.data_stage import DataStage, come, leave, new_stage, owe, place
 from banksim.timing.l1_cache import (
     ABSENT,
     LINE,
@@ -216,8 +216,7 @@ def note_lanes(memory: GlobalMemory, row: Integer, context: Context) -> None:
 
 @inlined
 def passes_of(memory: GlobalMemory, costs: Integers, row: Integer, n: Integer, kind: Integer) -> Integer:
-    """For how long the lanes that add to one word hold a way to the L2, of a line of a request that is held longest by
-    them. 0: none meet."""
+    """For how long lanes that add to one word hold a way to the L2, at most, of a line of a request. 0: none meet."""
     most: Integer = 0
     if kind != STORED:
         for s in range(4):
@@ -359,9 +358,8 @@ def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, ear
 
 @inner
 def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied: Integer, t: Integer) -> Integer:
-    """Let a request that the path has served reach the caches at cycle t. Returns the cycle in which all that the L2
-    answers has come."""
-    last = t
+    """Let a served request reach the caches at cycle t. Returns the cycle in which all that the L2 answers has come."""
+    last, before = t, memory.lines_asked[0] + memory.waiting.lines[0]
     early = f.service * (memory.passes[row] - 1) if kind == CACHED else 0  # tags are read before words
     for n in range(memory.lines[row]):
         line, words = memory.line[row, n], memory.words[row, n]
@@ -388,6 +386,8 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
                 at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, f.l2, 0))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
+    if memory.lines_asked[0] + memory.waiting.lines[0] > before:  # a line is asked for, or waits to leave
+        owe(memory.stage, kind == STORED, f.stored if kind == STORED else f.missed)
     return last
 
 

@@ -21,13 +21,12 @@ from banksim.timing.asynchronous import PHASES, STARTED, TRIES, arrives_at_clust
 from banksim.timing.barrier_releases import OK, call, phases, release, wake_all, wake_block
 from banksim.timing.between_blocks import TO_OTHERS, all_through, costs_of
 from banksim.timing.constant_caches import LDC, constant_comes
-from banksim.timing.data_stage import MEETS, is_upper, sectors_of
+from banksim.timing.data_stage import MEETS, is_upper, owe, sectors_of
 from banksim.timing.global_memory import (
     ATOMIC,
     NEAR,
     REDUCED,
     REMOTE,
-    STORED,
     issued,
     leaves,
     note_lines,
@@ -62,9 +61,10 @@ from banksim.timing.issue_table import (
     VARIABLE,
 )
 from banksim.timing.path_records import NEVER, Path
+from banksim.timing.register_reads import multiply, read, read_behind
 from banksim.timing.scoreboards import Waiting, settle
 from banksim.timing.shared_memory_path import fence, offer, serve
-from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, read, record_of
+from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, record_of
 from banksim.timing.work_behind import act
 
 _CONTEXT, _MEMO, _TALLY = state.CONTEXT, state.MEMO, state.TALLY
@@ -86,10 +86,9 @@ def request(
     context: Context,
     active: Integer,
 ) -> None:
-    """Put the request of a memory instruction into the queue. Without an active thread it takes as long as one of one
-    transaction."""
+    """Put the request of a memory instruction into the queue. Without an active thread it is one of one transaction."""
     row = sm.code[i]
-    cost, parts, later, what, far = row.cost, 1, row.later, issue_table.OTHER, NEAR
+    cost, parts, later, what, far = row.cost, row.parts, row.later, issue_table.OTHER, NEAR
     tags: Integer = 0
     number = shared_memory_path.next_row(path)
     if row.far:
@@ -99,7 +98,7 @@ def request(
             what, far, later = issue_table.GLOBAL, row.far, f.l1 + row.later
             note_lines(path.memory, number, context, far in (REDUCED, ATOMIC))
             tags = max(row.cost, tags_of(path.memory, number, far))
-            cost = max(row.cost, words_of(path.memory, number, far))
+            cost = parts = max(row.cost, words_of(path.memory, number, far))
             if leaves(far):
                 issued(path.memory, number, far, row.floats, context.block, t)
     if context.asked:
@@ -206,6 +205,8 @@ def issue(
             if sm.warps[other].ready > t:
                 sm.warps[other].ready += late
     warp.ready = t + row.stall + row.more + late
+    if row.between:
+        multiply(sm, waiting, row, w, t)
     waiting.wake[w] = warp.ready
     begins = t + row.way
     latency = np.int64(row.latency) + come - t
@@ -231,12 +232,14 @@ def issue(
             if row.kind == PLAIN:
                 warp.ready += begins - t - row.way
             shared_memory_path.grant(path, warp.core)
+        if row.passes:
+            owe(path.memory.stage, False, f.special)
     elif row.each and (parts > 1 or running != record.live):  # WARPSYNC sends the parts of a warp on in turn
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
-    if row.far == STORED and active:
-        sm.asked[warp.core], sm.reading[warp.core] = t, row.apart + 2
+    if row.far and active:
+        read_behind(sm, warp.core, row, t)
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)
     elif row.kind == FENCE and row.read >= 0:

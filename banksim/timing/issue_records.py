@@ -70,8 +70,11 @@ class IssueRow(Protocol):
     server: I4  # the unit shared by all sub-cores that it holds; -1: none
     serves: I4  # … how many times as long as most do
     ahead: I4  # … how long before that begins with it the pipe is free again; -1: at any time
+    between: I4  # of a product of 64 bits: by how many cycles later both warps go on, if two come one behind the other
+    passes: I4  # whether the slots of the path give up time for it
     more: I4  # cycles beyond the stall count until the warp's next instruction
     returns: I4  # of MEMORY: whether a result comes back
+    parts: I8  # … in how many transfers, if it has no request to shared memory
     together: I4  # of MEMORY: whether the result comes in one transfer, however many parts the request has
     cost: I4  # of MEMORY without a request to shared memory: its transactions; 0: the lines that it touches
     far: I8  # of MEMORY: what it does to global or local memory (global_memory.CACHED …); 0: nothing
@@ -136,6 +139,7 @@ class Multiprocessor(NamedTuple):
     warps: npt.NDArray[np.void]
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
     ahead: npt.NDArray[np.int64]  # (warp, BEHIND_BARRIER): when what stands behind the barrier that it waits at issued
+    wide: npt.NDArray[np.int64]  # (sub-core, 2): register_reads.WARP …
     halves: npt.NDArray[np.int64]  # by sub-core: which half of the multipliers was used last, FMA or HEAVY
     latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
     turns: npt.NDArray[np.int64]  # (sub-core, 3): turns.SEEN …

@@ -29,7 +29,7 @@ class Unit(NamedTuple):
     scoreboard guards that. `more`: cycles by which the warp's next instruction comes later than the stall count
     says. `blocks`: cycles for which it holds `others` as well, a mask of pipes. `way`: cycles until it comes to the
     server, from whose begin with it `latency` counts. `ahead`: how long before this begin the sub-core may use the pipe
-    again (-1: at any time). `each`: see IssueRow."""
+    again (-1: at any time). `each`, `between` and `passes`: see IssueRow."""
 
     pipe: int
     interval: int
@@ -42,6 +42,8 @@ class Unit(NamedTuple):
     each: int = 0
     way: int = 0
     ahead: int = -1
+    between: int = 0
+    passes: int = 0
 
 
 ALU, FMA, HEAVY, PAIR, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(9)
@@ -68,17 +70,17 @@ PIPES = (
     "system",
 )
 """Their names in reports."""
-CONSTANTS, REGISTERS, BARRIERS, CONVERGENCE, FENCES, PARTS = range(6)
+CONSTANTS, BARRIERS, CONVERGENCE, FENCES, PARTS = range(5)
 """The units that all sub-cores share (`server`): that of constants, which also gives special registers of blocks and
-compares lanes (MATCH, REDUX); special registers of threads; barriers; the unit at which a warp's threads converge, call
-and return; and that of fences; and from PARTS on what each sub-core has to send the parts of a warp on."""
+compares lanes (MATCH, REDUX); barriers; the unit at which a warp's threads converge, call and return; and that of
+fences; and from PARTS on what each sub-core has to send the parts of a warp on."""
 _TABLE = {
     "FADD FMUL FFMA": Unit(FMA, 1),
     "IMAD IDP VIADD": Unit(HEAVY, 2),
     "HFMA2 HADD2 HMUL2": Unit(HEAVY, 2, blocks=2, others=BOTH),
     "HFMA2.MMA": Unit(PAIR, 2),
     "IMAD.HI": Unit(HEAVY, 4, more=2, blocks=3, others=WIDE_HOLDS),
-    "IMAD.WIDE": Unit(HEAVY, 4, more=4, blocks=3, others=WIDE_HOLDS),
+    "IMAD.WIDE": Unit(HEAVY, 4, more=2, blocks=3, others=WIDE_HOLDS, between=2),
     "IADD3 LOP3 SHF PRMT LEA SEL FSEL FMNMX IMNMX VIMNMX VIMNMX3 FSETP ISETP MOV PLOP3 VABSDIFF SGXT BMSK": Unit(
         ALU, 2
     ),
@@ -94,9 +96,8 @@ _TABLE = {
     "DMMA": Unit(TENSOR, 16, 26),
     "LDC": Unit(SYSTEM, 1, 28, CONSTANTS, each=8, ahead=8),
     "ULDC": Unit(UNIFORM, 1),
-    "S2R": Unit(SYSTEM, 1, 23, CONSTANTS, ahead=8),
-    "S2R.THREAD": Unit(SYSTEM, 1, 23, REGISTERS, ahead=40),
-    "S2UR": Unit(SYSTEM, 3, 35, CONSTANTS, ahead=8),
+    "S2R": Unit(SYSTEM, 1, 23, CONSTANTS, ahead=8, passes=1),
+    "S2UR": Unit(SYSTEM, 3, 35, CONSTANTS, ahead=8, passes=1),
     "B2R": Unit(SYSTEM, 2, 16, BARRIERS, way=10, ahead=32),
     "MATCH": Unit(SYSTEM, 4, 28, CONSTANTS, ahead=16),
     "REDUX": Unit(SYSTEM, 4, 38, CONSTANTS, ahead=8),
@@ -137,7 +138,9 @@ BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz),"""
 ENDS = 2
 """… and for which its end holds that unit (h200_resident.npz: named)."""
-LATER = {"cas": 5, "SHFL": 1, "MOVM": 1, "LDL": -2}
+THREADS = 2
+"""Cycles for which a special register of threads holds the bus of results (h200_stage.npz, h200_prologues.npz)."""
+LATER = {"cas": 5, "SHFL": 1, "MOVM": 1, "LDL": -2, "S2R": -1}
 """By op or opcode: how many cycles later than that of a load the result comes (of local memory h200_hits.npz)."""
 
 
@@ -166,9 +169,10 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["register"] = pause.number if pause.kind == "R" and not pause.is_zero else -1
         if row["kind"] == MEMORY:
             loads = i.name.startswith(("LD", "T", "SULD"))
-            row["returns"] = c.write is not None or (loads and i.name != "LDGSTS")
+            row["returns"] = c.write is not None or i.name == "S2R" or (loads and i.name != "LDGSTS")
             row["far"] = reaches(i)
             row["apart"] = max(EACH_REGISTER * registers(i), 1)
+            row["parts"] = THREADS if i.name == "S2R" else 1
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
             row["floats"] = any(m.startswith(("F32", "F16", "F64", "BF16")) for m in i.modifiers)
@@ -338,20 +342,19 @@ def reaches(i: Instruction) -> int:
 def unit(i: Instruction) -> Unit:
     """Where an instruction runs; looked up by its name with the first modifiers, or by its name alone."""
     words = i.opcode.split(".")
-    if i.name == "S2R" and of_thread(i.operands[1].text):
-        words.append("THREAD")
     names = (".".join(words[:n]) for n in range(len(words), 0, -1))
     return next((UNITS[name] for name in names if name in UNITS), ANYTHING_ELSE)
 
 
-def of_thread(register: str) -> bool:
-    """Whether a special register differs by thread or warp, and not by block."""
+def is_of_thread(i: Instruction) -> bool:
+    """Whether an instruction reads a special register that differs by thread or warp, and not by block."""
+    register = i.operands[1].text if i.name == "S2R" else ""
     return register.startswith(("SR_TID", "SR_LANEID", "SR_VIRTID")) or register.endswith("MASK")
 
 
 def kind(i: Instruction) -> int:
     if behind(i) in (asynchronous.COPIES_IN, asynchronous.COPIES_OUT, asynchronous.MULTIPLIES):
         return PLAIN  # not on the path of the other requests
-    if i.name in SPACES or asks(i) is not None or i.name in ("SHFL", "MOVM"):
+    if i.name in SPACES or asks(i) is not None or i.name in ("SHFL", "MOVM") or is_of_thread(i):
         return MEMORY
     return {"MEMBAR": FENCE, "BAR": BARRIER, "NANOSLEEP": SLEEP}.get(i.name, PLAIN)

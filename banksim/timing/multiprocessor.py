@@ -116,6 +116,7 @@ class One:
             warps=np.zeros(slots, issue_records.RESIDENT_WARP),
             pipes=np.zeros((SUB_CORES, len(PIPES)), np.int64),
             ahead=np.zeros((slots, issue_records.BEHIND_BARRIER), np.int64),
+            wide=np.full((SUB_CORES, 2), -100, np.int64),
             halves=np.zeros(SUB_CORES, np.int64),
             latest=np.full(SUB_CORES, -100, np.int64),
             turns=np.zeros((SUB_CORES, 3), np.int64),

@@ -13,7 +13,7 @@ from banksim.timing.instruction_caches import SUB_CORES
 
 QUEUE, POOL, RETURNS, REQUESTS = 16, 32, 32, 128
 """Lengths of the arrays below, powers of two: more than can be filled."""
-SERVERS = 9
+SERVERS = 8
 ENDED = 64
 """Barriers that may have ended when a request enters the pool, at most."""
 BY_BARRIER, BY_FENCE = 1, 2

@@ -3,8 +3,9 @@
 A request issues into the queue of its sub-core, behind which there is room for some more of each. Each cycle, the
 multiprocessor takes one of these into its pool, from the sub-core whose last turn was longest ago. Two slots, one for
 even and one for odd cycles, serve requests of different warps; each serves a transaction in two cycles. The result of
-a load then holds a bus for one cycle for each part. This model was found by measuring one H200:
-examples/guide/time.md compares it with the clocks that it was found from, and with others.
+a load then holds a bus for one cycle for each part, or transaction of global memory, and a special register of threads
+for two. This model was found by measuring one H200: examples/guide/time.md compares it with the clocks that it was
+found from, and with others.
 """
 
 from banksim.architectures.time_figures import NUMBERS, Numbers
@@ -14,12 +15,15 @@ from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import carray, inlined, outer
 from banksim.timing.asynchronous import arrived, served
 from banksim.timing.between_blocks import cross, may_leave
-from banksim.timing.data_stage import NOTHING
+from banksim.timing.data_stage import NOTHING, waits
 from banksim.timing.data_stage import serve as meets
 from banksim.timing.global_memory import NEAR, REMOTE, has_room, leaves, reach
 from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.path_records import BY_BARRIER, BY_FENCE, ENDED, NEVER, QUEUE, REQUESTS, RETURNS, Path
 from banksim.timing.scoreboards import Waiting, rouse, settle
+
+SOON = 8
+"""Cycles: a request is served only if the bus will take its result so soon (h200_prologues.npz: 4 to 16 do as well)."""
 
 
 @inlined
@@ -56,7 +60,8 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
             copied = request.upper if request.copies else -1
             comes = reach(path.memory, f, row, request.far, copied, t)
         if request.parts:
-            one.bus = max(one.bus, t) + request.parts
+            early = 0 if request.far in (NEAR, REMOTE) else request.parts - 1  # behind its first transaction
+            one.bus = max(one.bus, t - early) + request.parts
             settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
         if request.copies:
             served(waiting.behind, request.warp, max(comes, t + f.result + request.later))
@@ -82,11 +87,14 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         request = path.requests[row]
         if request.fenced:
             break
-        if request.warp != busy and request.moves <= t and may_follow(path, waiting, place, t):
+        returns = not request.parts or one.bus <= t + SOON
+        if request.warp != busy and request.moves <= t and returns and may_follow(path, waiting, place, t):
             if leaves(request.far) and not has_room(path.memory, f, request.far, t):
                 continue
             if request.far == REMOTE and not request.parts and not may_leave(path.between, f, t):
                 continue
+            if waits(path.memory.stage, slot, path.ends[slot], f.service, request.parts > 0, t):
+                return moved
             path.slots[slot] = row
             path.ends[slot] = t + f.service * request.cost
             if leaves(request.far) and not request.parts:

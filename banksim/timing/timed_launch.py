@@ -177,8 +177,7 @@ def run_timed(
         come_alike = bool(streamed) and has.written > SELDOM * has.read
         known = known.behind_dram(has, bool(missing.any()), come_alike)
         if missing.any():
-            active = min(launch.blocks, known.multiprocessors)
-            at_first = first_asked(launch, known.dram, asked, missing, max(len(first.blocks), 1), together, active)
+            at_first = first_asked(launch, known, asked, missing, max(len(first.blocks), 1), together, timing.cold)
         of_host = any(launch.buffers[number].of_host for number in all_of_it.bytes)
         if recent := recent_of(launch.buffers):
             for number, used in all_of_it.bytes.items():

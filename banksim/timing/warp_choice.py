@@ -14,6 +14,7 @@ from banksim.timing.instruction_caches import SUB_CORES
 from banksim.timing.issue_records import BEHIND_BARRIER, READY, IssueRow, Multiprocessor, ResidentWarp
 from banksim.timing.issue_table import BOTH, FENCE, FMA, HEAVY, MEMORY, PLAIN, TENSOR
 from banksim.timing.path_records import NEVER, Path
+from banksim.timing.register_reads import readable
 from banksim.timing.scoreboards import Waiting
 from banksim.timing.shared_memory_path import has_place
 from banksim.timing.turns import note, see
@@ -83,21 +84,6 @@ def pipe_of(sm: Multiprocessor, core: Integer, row: IssueRow) -> Integer:
 
 
 @inlined
-def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> Integer:
-    """Hold the banks for the registers of an instruction that issues at cycle t. Returns for how many cycles it keeps
-    its sub-core from going on: until the banks give all of them within their window."""
-    even = sm.banks[core, 0] - t - row.even_slack
-    odd = sm.banks[core, 1] - t - row.odd_slack
-    late: Integer = max(even if row.even else 0, odd if row.odd else 0)
-    late = max(late, 0)
-    if row.even:
-        sm.banks[core, 0] = max(sm.banks[core, 0], t + late) + row.even
-    if row.odd:
-        sm.banks[core, 1] = max(sm.banks[core, 1], t + late) + row.odd
-    return late
-
-
-@inlined
 def waits_until(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer) -> Integer:
     """When what warp w waits for is over; -1: not known yet. A warp that will look at the mbarrier again, since its
     phase had not ended when it looked first, gets the answer of that."""
@@ -163,8 +149,7 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
     if row.alone and sm.latest[warp.core] == t - 1:
         waiting.wake[w] = t + 1
         return False
-    since = t - sm.asked[warp.core]
-    if (row.even or row.odd) and 0 < since <= sm.reading[warp.core] and since & 1 == 0:
+    if not readable(sm, warp.core, row, t):
         waiting.wake[w] = t + 1
         return False
     if row.kind in (MEMORY, FENCE) and place > t and (not row.far or warp.turn >= BEHIND):

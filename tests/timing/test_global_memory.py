@@ -47,11 +47,6 @@ def cycles(kernel: str, level: str, grid: int, warps: int, lane: int, **how: Any
     return int(stamps[0, 2] - stamps[0, 1]), row
 
 
-FIRST = pytest.mark.xfail(
-    strict=True,
-    reason="the first warp begins these a round or two before others, by the rule for whose turn it is behind a wait "
-    "for parameters; all warps together take as long as there",
-)
 CASES = [
     # the L2's latency; of 8 and 32 lines; four and eight requests at a time
     ("load4_1", "l2", 1, 1, 1, 0.03),
@@ -70,8 +65,8 @@ CASES = [
     ("load16_4", "l2", 132, 32, 4, 0.06),
     ("load4_1", "l2", 132, 16, 32, 0.08),
     # stores: whole sectors, parts of them, lines; one multiprocessor, and all
-    pytest.param("store4", "l2", 1, 4, 1, 0.02, marks=FIRST),
-    ("store4", "l2", 1, 16, 1, 0.06),
+    ("store4", "l2", 1, 4, 1, 0.02),
+    ("store4", "l2", 1, 16, 1, 0.08),
     ("store4", "l2", 1, 4, 8, 0.06),
     ("store4", "l2", 1, 16, 32, 0.06),
     ("store4", "l2", 132, 16, 1, 0.06),
@@ -79,7 +74,7 @@ CASES = [
     ("store16", "l2", 132, 4, 4, 0.06),
     # additions and atomics: sectors, lanes at one word
     ("red4", "l2", 1, 16, 8, 0.05),
-    ("red4", "l2", 1, 16, 0, 0.05),
+    ("red4", "l2", 1, 16, 0, 0.055),
     ("red4", "l2", 132, 16, 1, 0.06),
     ("atom4", "l2", 1, 4, 1, 0.06),
     ("atom4", "l2", 1, 16, 0, 0.03),

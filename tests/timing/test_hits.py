@@ -49,7 +49,7 @@ WAITS = pytest.mark.xfail(
         ("hits_1_8_rows_0_0_0", 32, 1, 0.01), ("hits_1_1_rows_0_0_0", 1024, 2, 0.01),
         # … where tags and words take as long, in turn for one load and at the same time for many
         ("hits_1_1_eights_0_0_0", 32, 1, 0.01), ("hits_1_8_sectors_0_0_0", 32, 1, 0.03),
-        ("hits_1_8_sectors_0_0_0", 1024, 2, 0.01), ("hits_1_1_far_sectors_0_0_0", 1024, 1, 0.01),
+        ("hits_1_8_sectors_0_0_0", 1024, 2, 0.02), ("hits_1_1_far_sectors_0_0_0", 1024, 1, 0.01),
         ("hits_1_4_halves_0_0_0", 1024, 2, 0.01),
         # 8 and 16 bytes
         ("hits_2_1_own_0_0_0", 32, 1, 0.01), ("hits_4_8_own_0_0_0", 32, 1, 0.01), ("hits_4_8_own_0_0_0", 1024, 2, 0.02),
@@ -63,19 +63,19 @@ def test_loads_that_the_l1_has(name: str, threads: int, blocks: int, within: flo
     assert simulated(name, threads, blocks) == pytest.approx(measured(name, threads, blocks), rel=within)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="20 % too short to 28 % too long: loads read their registers in every other cycle behind their issue, and"
-    " come to the queue every other cycle",
-)
+EIGHT = pytest.mark.xfail(strict=True, reason="too long: loads of many warps come to the queue every other cycle")
+
+
 @pytest.mark.parametrize(
     ("name", "threads", "blocks", "within"),
     [
         ("hits_1_1_own_0_0_0", 1024, 2, 0.06), ("hits_1_2_own_0_0_0", 1024, 1, 0.08),
-        ("hits_2_1_own_0_0_0", 1024, 2, 0.05), ("hits_1_8_own_0_0_0", 1024, 1, 0.05),
+        ("hits_2_1_own_0_0_0", 1024, 2, 0.05),
+        pytest.param("hits_1_8_own_0_0_0", 1024, 1, 0.05, marks=EIGHT),
     ],
 )  # fmt: skip
 def test_loads_that_the_l1_has_of_many_warps(name: str, threads: int, blocks: int, within: float) -> None:
+    """They read their registers in every other cycle behind their issue: these were up to 28 % too long."""
     assert simulated(name, threads, blocks) == pytest.approx(measured(name, threads, blocks), rel=within)
 
 

@@ -15,7 +15,7 @@ from banksim.architectures.latencies import H200
 from banksim.kernels.kernel import BYTES, Instruction, Operand
 from banksim.timing.instruction_caches import LINE, InstructionCaches, fetched, new_caches, turn
 from banksim.timing.issue_table import code_table
-from banksim.timing.warp_choice import read
+from banksim.timing.register_reads import read
 from helpers.places import DATA
 
 NUMBERS = H200.numbers()

@@ -196,7 +196,7 @@ LEAVES = pytest.mark.xfail(
         # what a block stores it loads again; a hash table of 128 MB, rows of tables of 4 and 64 MB
         ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.07),
         pytest.param("probe 1048576 of 16777216", 0.06, marks=LEAVES),
-        ("bag 2048 of 8192 x 16", 0.04), ("bag 4096 of 131072 x 8", 0.03),
+        ("bag 2048 of 8192 x 16", 0.04), ("bag 4096 of 131072 x 8", 0.031),
     ],
 )  # fmt: skip
 def test_more_kernels_as_people_write_them(name: str, within: float) -> None:

@@ -96,7 +96,7 @@ def slope(name: str, active: int, measured: bool) -> float:
     "name",
     [
         "atoms_cas",
-        pytest.param("stsm2", marks=YIELDS),
+        "stsm2",
         "stsm4",
         "lds_stg",
         "shfl_idx",

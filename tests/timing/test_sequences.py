@@ -40,6 +40,24 @@ def test_products_of_64_bits_hold_what_other_instructions_need(name: str) -> Non
     assert abs(error(name, SUB_CORE)) <= 0.012
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("wide_acc", "wide_rz_ee", "wide_rz_self_0", "wide_rz_lop1", "wide_c_ffma1", "wide_stall1", "wide_stall5"),
+        *("wide_s3_iadd", "wide_stg_stall2", "wide1_ldg", "wide2_sts"),
+    ],
+)
+def test_a_warp_goes_on_two_cycles_behind_a_product_of_64_bits(name: str) -> None:
+    """One warp, with nothing that waits for the product: with four cycles it took up to half longer."""
+    assert abs(error(name, 0x1)) <= 0.012
+
+
+@pytest.mark.parametrize("name", ["wide_stall4", "wide_stall5", "wide_rz_self_0", "wide_c_self_0", "wide_s1_iadd"])
+def test_products_of_two_warps_come_between_each_other_s_halves(name: str) -> None:
+    """Both go on another two cycles later."""
+    assert abs(error(name, 0x11)) <= 0.03
+
+
 @pytest.mark.parametrize("active", [0x1, SUB_CORE])
 @pytest.mark.parametrize("name", ["imad_ffma2", "imad_ffma3", "imad_ffma4", "imad_ffma6", "ffma_imad3", "hi_ffma2"])
 def test_floats_take_the_halves_of_the_multipliers_in_turn(name: str, active: int) -> None:
