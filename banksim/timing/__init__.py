@@ -20,6 +20,7 @@ scoreboards.py          what a warp waits for, and when it is looked at again
 shared_memory_path.py   the way of a shared-memory request: queues, pool, slots, result bus
 path_records.py         … its records
 global_memory.py        what lies behind it: the caches' times, and the share of the L2
+held_ways.py            … and for how long these are held
 waiting_stores.py       … what leaves together of what is stored
 l1_cache.py             … which lines and words the L1 has
 dram.py                 … what of a launch the L2 lacks

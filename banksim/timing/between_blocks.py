@@ -13,7 +13,7 @@ from banksim.requests.kinds import OP_CODES
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined, inner
-from banksim.timing.global_memory import hold
+from banksim.timing.held_ways import hold
 
 OF_LOADS, OF_STORES, OF_ADDITIONS, OF_SWAPS = (tuple(OP_CODES[op] for op in ops.split()) for ops in (
     "remote remote_ld", "remote_st remote_async", "remote_atom", "remote_cas",

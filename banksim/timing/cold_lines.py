@@ -14,6 +14,7 @@ from banksim.requests.lane_intrinsics import ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined
+from banksim.timing.held_ways import hold
 
 SEEN = 1 << 16
 """Lines that are remembered, each in one place."""
@@ -101,9 +102,7 @@ def later_by(cold: ColdLines, line: Integer, t: Integer) -> Integer:
 @inlined
 def read(cold: ColdLines, cost: Integer, t: Integer) -> Integer:
     """Have DRAM read something for which the L2 asks it at cycle t. Returns how many cycles it waits for others."""
-    cold.held[0] = max(cold.held[0], 100 * t) + cost
-    waits: Integer = cold.held[0] // 100 - t
-    return waits
+    return hold(cold.held, 0, cost, t) - t
 
 
 @inlined

@@ -185,8 +185,9 @@ def first_asked(
         line, count = asked[of, 0], sectors_of(asked[of, 1])
         each["whole"] = 0 if part.scattered else math.ceil(count.mean() / 2)
         first = len(np.unique((4 * line + halves[of])[count >= each["whole"]])) * share
-        begun = min(part.size, active * first)  # lines that all ask for at first: blocks side by side, of a cold cache
-        begun = min(max(spread(line), part.lines / max(rounds, 1)), begun) if cold else begun
+        begun = min(part.size, active * first)  # lines that all ask for at first
+        if cold:  # blocks side by side ask for the same
+            begun = min(begun, max(spread(line), part.lines / max(rounds, 1)))
         by_chance = part.scattered or (not regular(line) and count.mean() < 1.5)  # others choose at random, too
         apart = min(part.size / first, active) if by_chance else begun / first  # groups that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart

@@ -22,6 +22,7 @@ from banksim.system.compiled_types import Integer, Integers
 from banksim.system.jit import inlined, inner
 from banksim.timing.cold_lines import ColdLines, given_at, new_cold_lines
 from banksim.timing.data_stage import DataStage, come, leave, new_stage, owe, place
+from banksim.timing.held_ways import hold
 from banksim.timing.l1_cache import (
     ABSENT,
     LINE,
@@ -225,15 +226,6 @@ def passes_of(memory: GlobalMemory, costs: Integers, row: Integer, n: Integer, k
             if lanes > 1:
                 most = max(most, lanes * costs[SEVERAL if part & (part - 1) else LANES])
     return most
-
-
-@inlined
-def hold(held: Integers, way: Integer, cost: Integer, t: Integer) -> Integer:
-    """Have something of that cost take one of several ways from cycle t on; `held`: until when each is held, in
-    hundredths of a cycle. Returns the cycle in which it is through."""
-    held[way] = max(held[way], 100 * t) + cost
-    through: Integer = held[way] // 100
-    return through
 
 
 @inlined

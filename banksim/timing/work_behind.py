@@ -12,7 +12,8 @@ from banksim.timing import asynchronous
 from banksim.timing.asynchronous import COPIES, PRODUCTS, belongs, commit, contribute
 from banksim.timing.between_blocks import leave
 from banksim.timing.cold_lines import read
-from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, drained, fetch, hold
+from banksim.timing.global_memory import OUT, PAST, SECTORS, STORED, drained, fetch
+from banksim.timing.held_ways import hold
 from banksim.timing.issue_records import IssueRow, Multiprocessor
 from banksim.timing.issue_table import TENSOR
 from banksim.timing.path_records import Path
