@@ -49,11 +49,11 @@ def new_caches(instructions: int, figures: Numbers, kept: bool = True) -> Instru
     taken its place since, those of the multiprocessor have not `kept` it."""
     count = -(-instructions // LINE) + AHEAD
     sizes = np.array([figures.code_own] * SUB_CORES + [figures.code_shared, figures.code_last])
-    every = np.arange(max(count, sizes.max()))
+    every, held = np.arange(count), np.arange(sizes.max())
     have = (count <= sizes[:, None]) & (kept | (np.arange(len(sizes)) == LAST)[:, None])
     return InstructionCaches(
-        places=np.where(have, every[:count], -1),
-        lines=np.where(have & (every < count), every, -1)[:, : sizes.max()],
+        places=np.where(have, every, -1),
+        lines=np.where(have & (held < count), held, -1),
         used=np.zeros((len(sizes), sizes.max()), np.int64),
         counts=np.zeros(len(sizes), np.int64),
         sizes=sizes,

@@ -13,7 +13,8 @@ import pytest
 
 from banksim.architectures.latencies import H200
 from banksim.kernels.kernel import BYTES, Instruction, Operand
-from banksim.timing.instruction_caches import LINE, InstructionCaches, fetched, new_caches, turn
+from banksim.system.bundles import Words
+from banksim.timing.instruction_caches import AHEAD, LINE, InstructionCaches, fetched, new_caches, turn
 from banksim.timing.issue_table import code_table
 from banksim.timing.register_reads import read
 from helpers.places import DATA
@@ -87,6 +88,17 @@ def test_code_without_branches_runs_through_lines_that_its_sub_core_lacks(lines:
         warp.t += COUNTED - 1
         warp.jump(START)
     assert warp.t - begin == pytest.approx(measured, rel=0.012)
+
+
+@pytest.mark.parametrize("lines", [1, 46, 272, 1024, 1025, 2110])
+def test_code_of_any_length_has_caches(lines: int) -> None:
+    """Also more than the last of them holds. Compiled code takes them, which wants contiguous arrays."""
+    caches = new_caches(lines * LINE, NUMBERS)
+    Words(caches)
+    for size, places, inside in zip(caches.sizes, caches.places, caches.lines, strict=True):
+        kept = np.flatnonzero(places >= 0)
+        assert inside[inside >= 0].tolist() == kept.tolist()
+        assert len(kept) == (lines + AHEAD if lines + AHEAD <= size else 0)
 
 
 def test_branches_of_two_warps_disturb_each_other() -> None:
