@@ -143,7 +143,10 @@ def run_timed(
         return in_threads([simulation.run], simulation.stop_word, tick)[0]
 
     def count(
-        on: Launch, without: Collection[int] = (), executed: npt.NDArray[np.int64] | None = None
+        on: Launch,
+        without: Collection[int] = (),
+        executed: npt.NDArray[np.int64] | None = None,
+        workers: int | None = workers,
     ) -> tuple[Compiled, Counts]:
         compiled = compile_for(on)
         found = execute(
@@ -158,7 +161,8 @@ def run_timed(
     way = Attempt(launch, max_instructions, timing.at_most)
     if elsewhere and not much(launch):
         behind = launch.copy()
-        way = chosen_way(way, behind, count(behind), (stepwise, simulate, size * len(chosen)))
+        in_order = count(behind, workers=1)  # so that none waits: how often others look would depend on the host
+        way = chosen_way(way, behind, in_order, (stepwise, simulate, size * len(chosen)))
     lacks, of_host = lacking(launch, known.dram, timing.cold), False
     if modelled and may_lack(launch, known, lacks):
         apart = replace(way, launch=on_its_own(way.launch))

@@ -39,6 +39,16 @@ extern "C" __global__ void look_back(int *sums, volatile int *ready, const int *
     __threadfence();
     ready[b] = 1;
 }
+extern "C" __global__ void in_turn(unsigned *out, volatile int *ready, int work) {
+    int b = blockIdx.x;
+    while (b && !ready[b - 1]);
+    unsigned v = b;
+    #pragma unroll 1
+    for (int k = 0; k < work; k++) v = v * 1664525u + 1013904223u;
+    out[32 * b + threadIdx.x] = v;
+    __threadfence();
+    ready[b] = 1;
+}
 extern "C" __global__ void hand_on(volatile int *token) {
     int b = blockIdx.x;
     if (threadIdx.x) return;
@@ -100,6 +110,18 @@ def test_blocks_that_wait_for_those_before_them_are_timed(source: Path) -> None:
     assert "need not wait" in assumed(run)
 
 
+def test_how_often_blocks_look_while_they_are_counted_does_not_change_their_time(source: Path) -> None:
+    """All but one of the host's threads would look again and again, for as long as that one works."""
+    found = []
+    for workers in (1, 4):
+        given = np.zeros(32 * BLOCKS, np.uint32), np.zeros(BLOCKS, np.int32), np.int32(1500)
+        run = timed(source, "in_turn", *given, workers=workers)
+        assert run.cycles is not None
+        assert "need not wait" in assumed(run)
+        found.append(run.cycles.total)
+    assert found[0] == found[1]
+
+
 def test_where_neither_tells_their_time_they_are_refused_in_a_line(source: Path) -> None:
     with pytest.raises(UnsupportedError, match="hand_on: the time of blocks that wait for each other is not simulated"):
         timed(source, "hand_on", np.zeros(BLOCKS, np.int32))
@@ -115,4 +137,4 @@ def test_blocks_that_try_again_are_timed_as_ever(source: Path) -> None:
 
 def test_only_loops_that_look_at_others_memory_are_looked_at(source: Path) -> None:
     found = {name: looks_elsewhere(kernel) for name, kernel in banksim.load(source).items()}
-    assert found == {"take": True, "look_back": True, "hand_on": True, "largest": True, "plain": False}
+    assert found == {"take": True, "look_back": True, "in_turn": True, "hand_on": True, "largest": True, "plain": False}
