@@ -71,20 +71,21 @@ def chosen_way(
     alone: Attempt,
     behind: Launch,
     counted: tuple[Compiled, Counts],
-    timed: tuple[Compiled, Callable[[Attempt], Simulated], int],
+    timed: tuple[Compiled, Callable[..., Simulated], int],
 ) -> Attempt:
     """The first of three ways in which the timed blocks do their work, and no more: alone; `behind` the launch, in the
     memory that it left, where the blocks that they wait for have ended; until they have executed their share.
 
     `counted`: what all blocks executed. `timed`: the code, the function that simulates it, the number of blocks.
-    Raises `UntimedError` where no way does."""
+    Raises `UntimedError` where no way does. The first blocks of a launch may be those that need not wait: so the last
+    one is tried alone, too."""
     stepwise, simulate, blocks = timed
     expected = executed(counted[0], [counted[1].counters]) * (blocks / behind.blocks)
     share = round(expected.sum())
 
-    def done(way: Attempt) -> npt.NDArray[np.int64] | None:
-        """How often each instruction is executed; None where the blocks do not end."""
-        outcome = simulate(way.anew())
+    def done(way: Attempt, *of: Sequence[int]) -> npt.NDArray[np.int64] | None:
+        """How often each instruction is executed; None where the blocks do not end, the timed ones or these."""
+        outcome = simulate(way.anew(), clusters=of)
         if outcome.stop is not None and outcome.stop.code != codes.INTERRUPTED:
             return None
         for worker in outcome.workers:
@@ -92,7 +93,9 @@ def chosen_way(
         return executed(stepwise, [worker.counters for worker in outcome.workers])
 
     if done(replace(alone, allowed=MORE * share + FEW)) is not None:
-        return alone
+        last = behind.blocks_of_cluster(behind.blocks // behind.cluster_blocks - 1)
+        waits = done(replace(alone, allowed=MORE * share + FEW), last) is None
+        return replace(alone, assumes=NO_WAITING) if waits else alone
     found = Attempt(behind, MORE * share + FEW, assumes=NO_WAITING)
     did = done(found)
     if did is not None and did.sum() >= ENOUGH * share:

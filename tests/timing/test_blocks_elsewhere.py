@@ -110,6 +110,16 @@ def test_blocks_that_wait_for_those_before_them_are_timed(source: Path) -> None:
     assert "need not wait" in assumed(run)
 
 
+def test_blocks_of_other_multiprocessors_wait_where_the_first_one_need_not(source: Path) -> None:
+    few = 100
+    given = np.zeros(few, np.int32), np.zeros(few, np.int32), np.ones(few, np.int32)
+    run = banksim.run(banksim.load(source)["look_back"], few, 32, given, timing=True)
+    assert run.cycles is not None
+    assert len(run.cycles.blocks) == 1
+    assert "need not wait" in assumed(run)
+    assert given[0][-1] == few
+
+
 def test_how_often_blocks_look_while_they_are_counted_does_not_change_their_time(source: Path) -> None:
     """All but one of the host's threads would look again and again, for as long as that one works."""
     found = []
