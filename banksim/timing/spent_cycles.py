@@ -108,6 +108,7 @@ class Cycles:
     accesses         whether global memory was accessed
     l2_has           what the L2 cache was taken to have of global memory when the launch began
     of_host          whether the blocks accessed memory that the host has, too: managed or pinned
+    prints           whether any block that was counted calls printf
     ideal            the same if every request to shared memory took its ideal transactions
     resources        cycles that each resource was busy (of a sub-core: of the busiest): what the time would be if it
                      were the only limit
@@ -136,6 +137,7 @@ class Cycles:
     dram: Traffic
     l2_has: str
     of_host: bool
+    prints: bool
     additions: bool
     accesses: bool
     ideal: int
@@ -202,7 +204,7 @@ class Cycles:
                 found.append(f"textures answer {constant:,} cycles later than shared memory")
         if self.of_host:
             found.append(OF_HOST)
-        if any(i.spent.issue and names_printf(i.instruction) for i in self.instructions):
+        if self.prints:
             found.append(PRINTS)
         if self.additions:
             found.append("all SMs add to the lines of global memory to which two blocks do")

@@ -21,7 +21,7 @@ from banksim.machine.llvm.workers import execute
 from banksim.machine.program_memory import places, recent_of
 from banksim.machine.races.findings import first_hint
 from banksim.timing.bank_conflicts import bank_conflicts, untold
-from banksim.timing.blocks_elsewhere import Attempt, chosen_way, looks_elsewhere
+from banksim.timing.blocks_elsewhere import Attempt, chosen_way, executed, looks_elsewhere
 from banksim.timing.dram import (
     MOST,
     MOSTLY,
@@ -43,7 +43,7 @@ from banksim.timing.issue_table import PIPES
 from banksim.timing.multiprocessor import between_first, table_of
 from banksim.timing.room import room_for, rounds
 from banksim.timing.simulation import Simulated, Simulation
-from banksim.timing.spent_cycles import Cycles, Spent, TimedBlock, TimedInstruction
+from banksim.timing.spent_cycles import Cycles, Spent, TimedBlock, TimedInstruction, names_printf
 from banksim.timing.uneven_blocks import (
     MOST_WAITING,
     alike,
@@ -206,7 +206,7 @@ def run_timed(
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
         parts = [count(launch)]
-        return Timed(with_conflicts(timed, launch, outcome, parts), parts, None)
+        return Timed(of_all_blocks(timed, launch, outcome, parts), parts, None)
     parts = [(stepwise, counts)]
     if counts.stop is None and timing.more and not alone:
         noted = room_for_work(launch)
@@ -224,7 +224,7 @@ def run_timed(
             if timed.spent.memory < MOST_WAITING * timed.spent.total:
                 timed = replace(timed, unequal=of_unequal(launch, timed, together, work, by_itself))
     if timing.more or alone:
-        timed = with_conflicts(timed, launch, outcome, parts)
+        timed = of_all_blocks(timed, launch, outcome, parts)
     return Timed(timed, parts, parts[0])
 
 
@@ -254,12 +254,16 @@ def later_by(warm: Simulated, cold: Simulated, count: int) -> float:
     return max(float(np.mean([ends[1][n] - ends[0][n] for n in first])), 0) if first else 0
 
 
-def with_conflicts(
+def of_all_blocks(
     timed: Cycles, launch: Launch, outcome: Simulated, parts: Sequence[tuple[Compiled, Counts]]
 ) -> Cycles:
-    """The same with the conflicts of the launch, of which `parts` are what all its blocks counted."""
+    """The same with the conflicts of the launch and whether it prints: `parts` are what all its blocks counted."""
     why = untold(launch, timed.figures, timed.global_latency is not None, bool(timed.elsewhere))
-    return replace(timed, untold=why, bank_conflicts=bank_conflicts(launch, timed.figures, outcome, parts, not why))
+    conflicts = bank_conflicts(launch, timed.figures, outcome, parts, not why)
+    calls = [n for n, i in enumerate(launch.kernel.instructions) if names_printf(i)]
+    ran = [executed(code, [counts.counters]) for code, counts in parts] if calls else []
+    prints = any(some[n] for some in ran for n in calls if n < len(some))  # what nothing reaches is not compiled
+    return replace(timed, untold=why, bank_conflicts=conflicts, prints=prints)
 
 
 def with_code(launch: Launch, known: Figures) -> tuple[Figures, bool]:
@@ -352,6 +356,7 @@ def cycles(
         dram=dram,
         l2_has=l2_has(launch, timing.cold),
         of_host=of_host,
+        prints=any(i.spent.issue and names_printf(i.instruction) for i in instructions),
         additions=outcome.additions,
         accesses=bool(outcome.spent["issue"][table_of(launch.kernel)["far"] > 0].any()),
         ideal=best.cycles,

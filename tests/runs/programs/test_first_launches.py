@@ -112,12 +112,14 @@ def test_by_how_much_first_launches_took_longer() -> None:
 PRINTS = """
 #include <cstdio>
 __global__ void prints(int *a) { printf("%d\\n", a[0]); }
+__global__ void last_prints(int *a) { if (blockIdx.x == gridDim.x - 1) printf("%d\\n", a[0]); }
 __global__ void reads(int *a) { a[1] = a[0]; }
 int main() {
     int *managed, *plain;
     cudaMallocManaged(&managed, 8); cudaMalloc(&plain, 8);
     managed[0] = 7;
     prints<<<1, 1>>>(plain);
+    last_prints<<<600, 32>>>(plain);
     reads<<<1, 1>>>(managed);
     cudaDeviceSynchronize();
 }
@@ -130,6 +132,7 @@ def test_what_the_time_does_not_have_is_said(tmp_path: Path, capfd: Said) -> Non
     out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)])
     said = {k["kernel"]: " ".join(k["time"]["assumptions"]) for k in json.loads(report.read_text())["kernels"]}
     assert "printf takes no time" in said["prints"]
+    assert "printf takes no time" in said["last_prints"]
     assert "managed" not in said["prints"]
     assert "printf" not in said["reads"]
     assert "managed and pinned memory is taken to lie on the GPU" in said["reads"]
