@@ -62,8 +62,8 @@ from banksim.timing.issue_table import (
 )
 from banksim.timing.path_records import NEVER, Path
 from banksim.timing.register_reads import multiply, read, read_behind
-from banksim.timing.scoreboards import Waiting, settle
-from banksim.timing.shared_memory_path import fence, offer, serve
+from banksim.timing.scoreboards import Waiting, finish
+from banksim.timing.shared_memory_path import awaited, fence, offer, serve
 from banksim.timing.warp_choice import choose, different, distinct, executing, pipe_of, record_of
 from banksim.timing.work_behind import act
 
@@ -117,24 +117,23 @@ def request(
         sm.served[1] += cost
     parts = parts if row.returns else 0
     offer(path, f, sm.warps[w].core, t, w, cost, parts, later)
+    waiting.asked[w] += awaited(parts, far)
     holds = row.apart if active else f.unexecuted
     path.sub_cores[sm.warps[w].core].next = t + (holds if row.far else 1)
-    path.requests[number].far, path.requests[number].tags, path.requests[number].holds = far, tags, holds
+    own = path.requests[number]
+    own.far, own.tags, own.holds, own.write, own.read = far, tags, holds, row.write, row.read
+    own.fetches, own.reads = row.fetches, t + f.reads + row.apart
     if context.asked and far != REMOTE:
-        near = path.requests[number]
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
-        near.meets, near.sectors = MEETS[memo.op], sectors_of(memo)
-        near.upper = is_upper(sm.shared, sm.warps[w].place, np.int64(context.asked_at) & DESTINATION)
+        own.meets, own.sectors = MEETS[memo.op], sectors_of(memo)
+        own.upper = is_upper(sm.shared, sm.warps[w].place, np.int64(context.asked_at) & DESTINATION)
     if far == REMOTE:
-        asked = path.requests[number]
         memo = carray(pointer(context.asked), 1, _MEMO)[0]
-        asked.own, asked.to, asked.asked, asked.shared = costs_of(path.between, memo)
+        own.own, own.to, own.asked, own.shared = costs_of(path.between, memo)
         if not parts:
-            path.between.posted[0] += asked.own
-    path.requests[number].write, path.requests[number].read = row.write, row.read
-    path.requests[number].fetches, path.requests[number].reads = row.fetches, t + f.reads + row.apart
+            path.between.posted[0] += own.own
     if row.copies and active:
-        path.requests[number].copies = 1
+        own.copies = 1
         waiting.behind.copies[w, STARTED] += 1
     watch(sm, waiting, w, row.write, i, what)
     watch(sm, waiting, w, row.read, i, what)
@@ -252,8 +251,7 @@ def issue(
         if row.behind == TRIES:
             done = max(done, due(waiting.behind, warp.place, named) + f.signal)
             warp.awaited, warp.awaits = PHASES, unknown(waiting.behind, warp.place, named)
-        settle(waiting, w, row.write, done)
-        settle(waiting, w, row.read, done)
+        finish(waiting, w, row.write, row.read, done)
         waiting.wake[w] = warp.ready
     if row.kind == FENCE and row.more:
         begins = max(warp.ready, all_through(path.between, t) + f.remote_seen + row.more)

@@ -111,7 +111,8 @@ class IssueRow(Protocol):
     alone: I4  # whether the sub-core issues nothing in the cycle before
     others: I4  # mask of the pipes that it holds besides its own (or REQUESTS),
     blocks: I4  # … and for how many cycles
-    way: I4  # cycles until it comes to its server
+    way: I4  # cycles until it comes to its server, or until its warp has ended
+    exits: I4  # whether it is EXIT
     waits: I4  # of BARRIER: whether the warp waits there, and does not only arrive
     fences: I4  # … whether later requests wait until those before its end are through,
     reduces: I4  # … and whether it counts for which threads a condition holds

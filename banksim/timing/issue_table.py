@@ -134,10 +134,14 @@ DIRECT = 3
 INDEXED = 4
 """Cycles for which a constant holds its sub-core's way whose address needs a register
 (tests/data/hardware/timing/latency.npz)."""
+TO_PREDICATE = 5
+"""How many cycles later what a barrier gives comes to a predicate than to a register (h200_exits.npz)."""
 BY_REGISTER = 12
 """Cycles until a barrier comes to their unit whose number, or number of threads, is in a register (h200_turns.npz),"""
 ENDS = 2
 """… and for which its end holds that unit (h200_resident.npz: named)."""
+ENDING = 10
+"""Cycles from the issue of EXIT until its warp has ended, if all that it asked for is over (h200_exits.npz)."""
 THREADS = 2
 """Cycles for which a special register of threads holds the bus of results (h200_stage.npz, h200_prologues.npz)."""
 LATER = {"cas": 5, "SHFL": 1, "MOVM": 1, "LDL": -2, "S2R": -1}
@@ -191,6 +195,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["interval"] = INDEXED if row["values"] >= 0 else row["interval"]
             row["waits"], row["fences"] = "ARV" not in i.modifiers, "SYNC" in i.modifiers  # others were not measured
             row["reduces"] = "RED" in i.modifiers
+            if i.name == "B2R" and any(o.kind == "P" for o in i.operands):
+                row["latency"] += TO_PREDICATE
             if i.name == "BAR" and any(o.kind == "R" and not o.is_zero for o in i.operands):
                 row["way"], row["each"] = max(row["way"], BY_REGISTER), ENDS
             if i.name == "WARPSYNC" and i.operands and i.operands[0].kind == "R" and not i.operands[0].is_zero:
@@ -200,6 +206,8 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
                 row["matches"] = i.operands[0].number
             if row["kind"] == PLAIN and counted:
                 row["kind"] = VARIABLE
+        if i.name == "EXIT":
+            row["exits"], row["way"] = True, ENDING
         follow(row, i)
         note_constant(row, i)
         guard = i.predicate

@@ -22,15 +22,17 @@ class Waiting(NamedTuple):
     wake: npt.NDArray[np.int64]  # by warp: when it is worth while to look at the warp again
     soon: npt.NDArray[np.int64]  # by sub-core: … at any of its warps
     stored: npt.NDArray[np.int64]  # when the data of the warp's stores have come
+    asked: npt.NDArray[np.int64]  # by warp: how many requests are under way without which it does not exit,
+    over: npt.NDArray[np.int64]  # … and when the latest of the others, and of what else it has started, is over
     behind: Behind  # what else they can wait for
 
 
 def new_waiting(warps: int, scoreboards: int, behind: Behind | None = None) -> Waiting:
     shape = warps, scoreboards
     none, until, owner = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    wake, stored = (np.zeros(warps, np.int64) for _ in range(2))
+    wake, stored, asked, over = (np.zeros(warps, np.int64) for _ in range(4))
     behind = behind or new_behind(warps)
-    return Waiting(none, until, owner, wake, np.zeros(SUB_CORES, np.int64), stored, behind)
+    return Waiting(none, until, owner, wake, np.zeros(SUB_CORES, np.int64), stored, asked, over, behind)
 
 
 @inlined
@@ -46,3 +48,11 @@ def settle(waiting: Waiting, warp: Integer, scoreboard: Integer, at: Integer) ->
         waiting.pending[warp, scoreboard] -= 1
         waiting.until[warp, scoreboard] = max(waiting.until[warp, scoreboard], at)
         rouse(waiting, warp)
+
+
+@inlined
+def finish(waiting: Waiting, warp: Integer, write: Integer, read: Integer, at: Integer) -> None:
+    """Note the cycle at which something ends that a warp has started beside its requests."""
+    settle(waiting, warp, write, at)
+    settle(waiting, warp, read, at)
+    waiting.over[warp] = max(waiting.over[warp], at)

@@ -25,6 +25,10 @@ from banksim.timing.scoreboards import Waiting, rouse, settle
 SOON = 8
 """Cycles: a request is served only if the bus will take its result so soon (h200_prologues.npz: 4 to 16 do as well)."""
 
+BEHIND = 7
+"""Cycles from the end of a barrier until the slots go on at the earliest: what accesses shared memory at once behind it
+is served a cycle later than it comes, as one H200 did (tests/data/timing/h200_exits.npz)."""
+
 
 @inlined
 def may_follow(path: Path, waiting: Waiting, place: Integer, t: Integer) -> bool:
@@ -37,6 +41,13 @@ def may_follow(path: Path, waiting: Waiting, place: Integer, t: Integer) -> bool
     for before in range(place):
         earlier += path.requests[path.pool[before]].warp == request.warp
     return earlier == 0
+
+
+@inlined
+def awaited(parts: Integer, far: Integer) -> bool:
+    """Whether a warp does not exit before a request of it is through (tests/data/timing/h200_exits.npz): all but stores
+    to global memory, for which it does on an H200, and to other blocks, which nobody has looked at."""
+    return bool(parts or not (leaves(far) or far == REMOTE))
 
 
 @inlined
@@ -62,7 +73,12 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         if request.parts:
             early = 0 if request.far in (NEAR, REMOTE) else request.parts - 1  # behind its first transaction
             one.bus = max(one.bus, t - early) + request.parts
-            settle(waiting, request.warp, request.write, max(one.bus + f.result + request.later, comes))
+            comes = max(one.bus + f.result + request.later, comes)
+            settle(waiting, request.warp, request.write, comes)
+        if awaited(request.parts, request.far):
+            waiting.asked[request.warp] -= 1
+            waiting.over[request.warp] = max(waiting.over[request.warp], comes, t + f.result)
+            rouse(waiting, request.warp)
         if request.copies:
             served(waiting.behind, request.warp, max(comes, t + f.result + request.later))
             rouse(waiting, request.warp)
@@ -75,8 +91,12 @@ def serve(path: Path, waiting: Waiting, f: Numbers, t: Integer) -> bool:
         return moved
     if one.pool and path.requests[path.pool[0]].fenced:
         first = path.requests[path.pool[0]]
-        through = one.through if first.fenced == BY_BARRIER else max(path.ends[0], path.ends[1])
-        first.fenced, one.opens = 0, max(one.opens, through + f.settle)
+        through = max(path.ends[0], path.ends[1]) + f.settle
+        if first.fenced == BY_BARRIER:
+            through = one.through + f.settle
+            if first.meets != NOTHING:
+                through = max(through, path.barriers[(one.passed - 1) % ENDED] + BEHIND)
+        first.fenced, one.opens = 0, max(one.opens, through)
     if one.opens > t:
         return moved
     busy = -1

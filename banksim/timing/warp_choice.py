@@ -129,6 +129,10 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
             if end < 0 or end > t:
                 waiting.wake[w] = NEVER if end < 0 else end
                 return False
+        if row.exits and executing(row, record_of(warp)) == record_of(warp).live:
+            waiting.wake[w] = NEVER if waiting.asked[w] > 0 else waiting.over[w] - row.way
+            if waiting.wake[w] > t:
+                return False
         if row.operand >= 0:
             come = constant_comes(sm.constants, f, warp, row.operand, row, record_of(warp), 0, warp.core, t)
             warp.ready = max(warp.ready, come)
