@@ -46,7 +46,7 @@ def test_barriers_and_requests_of_many_warps(name: str, off: list[float]) -> Non
     [
         ("handing_over", [0.01, 0.01, 0.02, 0.04, 0.1]),
         ("handing_over_by_register", [0.01, 0.01, 0.02, 0.02, 0.05]),
-        ("one_way_by_register", [0.01, 0.01, 0.01, 0.02, 0.05]),
+        ("one_way_by_register", [0.01, 0.01, 0.011, 0.02, 0.05]),
         ("barriers_of_none", [0.01, 0.01, 0.01, 0.01, 0.04, 0.04]),
         ("arrivals_of_none", [0.01, 0.01, 0.01, 0.01, 0.04, 0.04]),
         ("barriers_of_all", [0.01, 0.01, 0.01, 0.01, 0.01, 0.01]),
