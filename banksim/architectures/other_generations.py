@@ -88,8 +88,8 @@ def scaled(of_h200: Dram, gpu: Gpu) -> Dram:
     nanoseconds until they come; what a line counts as is the same."""
     size, clock = gpu.l2_bytes / H200_L2, gpu.clock_mhz / H200.clock_mhz
     each = clock * H200_PEAK / gpu.gb_per_s
-    times = dict.fromkeys(("all", "none", "kept", "lost", "parts"), size) | dict.fromkeys(
-        ("read", "write", "turn", "turn_of_many"), each
+    times = dict.fromkeys(("all", "none", "kept", "lost", "stays", "parts"), size) | dict.fromkeys(
+        ("read", "write", "turn"), each
     )
-    times |= dict.fromkeys(("first", "first_of_many", "late", "drain"), clock)
+    times |= dict.fromkeys(("first", "first_at_once", "late"), clock)
     return of_h200._replace(**{name: round(getattr(of_h200, name) * factor) for name, factor in times.items()})

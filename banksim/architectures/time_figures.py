@@ -104,8 +104,11 @@ class Numbers(NamedTuple):
     l1: int  # more until the result of a load from global memory than of one from shared memory, if the L1 has it
     l1_lacks: int  # from one line that the L1 lacks, and asks the L2 for, to the next
     l2: int  # from the service of a load until its data come from the L2
-    written: int  # … and later by so much times the sectors a cycle that leave for DRAM,
-    drain: int  # … at most
+    late: int  # … of which so many, in the mean, if DRAM gives them
+    fetched: int  # hundredths of DRAM's time that a sector a cycle takes which the L2 is asked for,
+    written: int  # … and which it is given,
+    others: int  # … and either, by what others have stored,
+    drain: int  # … by which, if it were all, data would come so many hundredths later from there
     copies_later: int  # … and of bulk copies, where no cache has anything when the launch begins,
     copies_read: int  # … for so many hundredths of a cycle of each sector that DRAM is asked for
     l2_atomic: int  # the same of an atomic
@@ -153,13 +156,14 @@ class Dram(NamedTuple):
     """Bytes that all multiprocessors ask for, behind which the L2 still has all that one of them asked for before,
     … and has none of it any more (MEETS: again)."""
     lost: int
+    stays: int
+    """Bytes of what is stored, at most, that the L2 alone has: more is written to DRAM
+    (tests/data/timing/h200_unwritten.json)."""
     read: int
     """Cycles that a million bytes take,"""
     write: int
     turn: int
-    """… and how many more if as much is written as is read,
-    … where blocks come in many waves (tests/data/timing/h200_elements.json)."""
-    turn_of_many: int
+    """… and how many more for each that has one of the other kind beside it (tests/data/timing/h200_unwritten.json)."""
     alone: int
     """As how many bytes a line counts at least whose neighbours nobody asks for (GATHERS),
     … and where nobody stores to them."""
@@ -168,14 +172,14 @@ class Dram(NamedTuple):
     """Bytes of lines of which sectors are stored in part: those that it lacks the L2 keeps as they are. Of more, the
     rest of a sector is read, and it is written at once (tests/data/timing/h200_queues.npz)."""
     first: int
-    """Cycles that it takes besides, and where blocks come in many waves."""
-    first_of_many: int
+    """Cycles that it takes besides, and where a launch follows another at once."""
+    first_at_once: int
     late: int
     """Cycles that a load's data come later from there than from the L2,"""
     spread: tuple[int, ...]
     """Single lines come later by so many hundredths of that, each as likely,"""
     drain: int
-    """… and how many more the latest of a block's come where it is written to all the time, the mean of them 800."""
+    """… and by so many hundredths more if it were written to all the time."""
 
     @property
     def later(self) -> tuple[int, ...]:
@@ -185,15 +189,18 @@ class Dram(NamedTuple):
 
 class Traffic(NamedTuple):
     """Of DRAM: as how many bytes what comes and goes counts; which share of what the L2 is asked for comes, and of
-    which it is known line by line; which one of what goes there goes on by whole sectors; as how many bytes the others
-    count for each time that a line is stored to, and how many sectors of it go to the L2 meanwhile (one less at random
-    places); which share of what it is asked for the L2 lacks; whether it has too little room."""
+    which it is known line by line; which one of what goes there goes on by whole sectors, and in all, and how much that
+    others have stored by both together; as how many bytes the others count for each time that a line is stored to, and
+    how many sectors of it go to the L2 meanwhile (one less at random places); which share of what it is asked for the
+    L2 lacks; whether it has too little room."""
 
     read: float
     written: float
     share_read: float
     share_known: float
     share_written: float
+    share_back: float
+    share_others: float
     of_parts: float
     at_a_time: float
     lacks: float
@@ -256,9 +263,9 @@ class Figures:
         clusters (TOGETHER)."""
         return sum(group * min(blocks, 8) // cluster for group in self.together if group >= cluster)
 
-    def behind_dram(self, has: Traffic, by_line: bool, alike: bool = False) -> "Figures":
+    def behind_dram(self, has: Traffic, by_line: bool) -> "Figures":
         """The same where DRAM gives some of what the L2 is asked for, and takes some of what goes there. `by_line`: it
-        is known of each line whether DRAM gives it, and `alike`, that all come as late."""
+        is known of each line whether DRAM gives it."""
         if not (has.read or has.written):
             return self
         dram, sector = self.dram, SECTOR * self.multiprocessors / 10_000
@@ -270,23 +277,21 @@ class Figures:
         parts, both = self.held["store parts"], (dram.read + dram.write) / 2
         more = round(sector * has.of_parts / SECTOR * both - has.at_a_time * held["store sector"].all)
         held["store parts"] = parts._replace(all=max(parts.all, more))
-        drain = dram.drain * (1 if alike else has.lacks)
-        goes = has.share_written + has.of_parts / SECTOR / max(has.at_a_time, 1)
         later = {
-            "l2": self.figures["l2"].value + (not by_line) * has.lacks * dram.late, "drain": drain,
+            "l2": self.figures["l2"].value + (not by_line) * has.lacks * dram.late, "late": has.lacks * dram.late,
+            "drain": dram.drain, "fetched": has.share_read * dram.read * sector,
+            "written": has.share_back * dram.write * sector, "others": has.share_others * dram.write * sector,
             "copies_later": by_line * has.lacks * dram.late, "copies_read": sector * has.share_known * dram.read,
-            "written": drain * goes * dram.write * sector / 100,
         }  # fmt: skip
         status: Status = "assumed" if self.assumption else "measured"
         figures = {name: Figure(round(value), status, BEYOND_L2) for name, value in later.items()}
-        dram = dram._replace(spread=(100,)) if alike else dram
-        return replace(self, held=self.held | held, figures=self.figures | figures, dram=dram)
+        return replace(self, held=self.held | held, figures=self.figures | figures)
 
     def numbers(self, global_latency: int | None = None, active: int = 1) -> Numbers:
         """The figures for the slowest of so many multiprocessors that are busy."""
         values = {name: figure.value for name, figure in self.figures.items()}
         values["l2"] += values.pop("l2_farthest") * active // self.multiprocessors
-        for name in ("written", "copies_read", "constants_next"):
+        for name in ("fetched", "written", "others", "copies_read", "constants_next"):
             values[name] = values[name] * active // self.multiprocessors
         if global_latency is not None:
             values["global_latency"] = global_latency

@@ -2,8 +2,8 @@
 launch. A program may have ten thousand allocations: a launch must not go through all of them."""
 
 from collections.abc import Hashable, Sequence
-from itertools import accumulate
-from typing import TypeVar, overload
+from itertools import accumulate, groupby
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,19 +33,63 @@ class RecentCode:
         return known, there >= multiprocessors
 
 
+class Stored(NamedTuple):
+    """How many bytes of a buffer were stored, when so many had `passed` in all."""
+
+    size: float
+    passed: float
+
+
 class Recent:
     """Which buffers a cache may still have, by number: how many bytes of each were `used`, and how many `copied` from
-    the host since, the last ones last; and those that are `new`. Others are not looked at. And which `code`."""
+    the host since, the last ones last; and those that are `new`. Others are not looked at. What was `stored` to them
+    last. And which `code`."""
 
     def __init__(self) -> None:
         self.code = RecentCode()
         self.used: dict[int, float] = {}
         self.copied: dict[int, float] = {}
         self.new: set[int] = set()
+        self.stored: dict[int, Stored] = {}
+        self.when: dict[int, int] = {}
+        self.passed = 0.0
+        self.times = 0
 
-    def use(self, number: int, size: float) -> None:
-        self.forget(number)
-        self.used[number] = size
+    def use(self, number: int, size: float, stored: float = 0) -> None:
+        """Note a buffer of which so much was used, by a copy or a fill, and whether it was stored to."""
+        self.use_all({number: size}, {number: size}, {number: stored} if stored else {})
+
+    def use_all(self, sizes: dict[int, float], come: dict[int, float], stored: dict[int, float]) -> None:
+        """Note buffers of which a launch used so much, side by side, of which so much had to come first, and to which
+        it stored."""
+        self.passed += sum(come.values())
+        self.times += 1
+        for number, size in sizes.items():
+            before = self.stored.get(number)
+            self.forget(number)
+            self.used[number], self.when[number] = size, self.times
+            if number in stored:
+                self.stored[number] = Stored(stored[number], self.passed)
+            elif before:
+                self.stored[number] = before
+
+    def since(self) -> dict[int, float]:
+        """By number, how many bytes were used since each and with it. What was used side by side lies between what else
+        was, so that half of this is behind it, in the mean."""
+        found: dict[int, float] = {}
+        later = 0.0
+        for _, together in groupby(reversed(self.used), self.when.__getitem__):
+            sizes = {number: self.used[number] for number in together}
+            whole = sum(sizes.values())
+            found |= {number: later + (whole + size) / 2 for number, size in sizes.items()}
+            later += whole
+        return found
+
+    def unwritten(self, room: float) -> dict[int, float]:
+        """How many bytes of each buffer were stored so lately that a cache may be the only one to have them, which has
+        room for so many that come: of those that have come since then each took the place of others by chance."""
+        left = {n: one.size * (1 - (self.passed - one.passed) / room) for n, one in self.stored.items()}
+        return {number: size for number, size in left.items() if size > 0}
 
     def copy(self, number: int, size: float) -> None:
         """What the cache has of it stays there, with what was copied (h200_merges.json: has)."""
@@ -60,6 +104,7 @@ class Recent:
     def forget(self, number: int) -> None:
         self.used.pop(number, None)
         self.copied.pop(number, None)
+        self.stored.pop(number, None)
         self.new.discard(number)
 
 

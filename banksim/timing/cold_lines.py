@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from banksim.architectures.time_figures import Numbers
 from banksim.requests.lane_intrinsics import ones
 from banksim.system.bundles import bundle
 from banksim.system.compiled_types import Integer
@@ -107,14 +108,13 @@ def read(cold: ColdLines, cost: Integer, t: Integer) -> Integer:
 
 @inlined
 def given_at(
-    cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer, l2: Integer, drained: Integer
+    cold: ColdLines, line: Integer, sectors: Integer, t: Integer, soonest: Integer, f: Numbers, drained: Integer
 ) -> Integer:
     """When sectors of a line have come for which the L2 is asked at cycle t, and which come at the `soonest` then, but
-    `l2` cycles behind what they wait for there; from DRAM so much later as it is written to: in the mean, all of them,
-    unless those from there come alike."""
-    others = 0 if len(cold.later) == 1 else drained
+    `f.l2` cycles behind what they wait for there; from DRAM by so many hundredths later as it is written to: in the
+    mean, if it is not known of which lines it gives."""
     if len(cold.lines) == 0:
-        return soonest + others
+        return soonest + f.late * drained // 100
     known = cold.lines[scrambled(line) % SEEN]
     if known.line != line:
         known.line, known.halves, known.comes = line, 0, 0
@@ -123,8 +123,8 @@ def given_at(
     if new:
         if not others_have(cold, line, ones(sectors), t):
             cost = cold.arrays[line >> ARRAY & ARRAYS - 1].half * ones(new)
-            read_at = max(soonest, t + read(cold, cost, t) + l2)
-            known.comes = max(known.comes, read_at + drained + later_by(cold, line, t))
+            read_at = max(soonest, t + read(cold, cost, t) + f.l2)
+            known.comes = max(known.comes, read_at + later_by(cold, line, t) * (100 + drained) // 100)
         known.halves |= halves
-    comes: Integer = max(soonest + others, known.comes)
+    comes: Integer = max(soonest, known.comes)
     return comes

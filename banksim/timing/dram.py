@@ -35,10 +35,6 @@ ALL_THERE = 5
 """More sectors than a line has."""
 MOSTLY = 0.5
 """The L2 is taken to have no line of an array, at first, of which it lacks so much."""
-SELDOM = 0.1
-"""Where DRAM is written to more than this, by what it is read, all lines of streams come as late as the latest."""
-MANY_WAVES = 4
-"""So many and more take least of DRAM, loops of one wave most: between, it falls slowly (h200_elements.json)."""
 REGULAR = 4
 """One in so many."""
 TOGETHER_APART = 4
@@ -102,7 +98,7 @@ def lacking(launch: Launch, dram: Dram, cold: bool) -> npt.NDArray[np.float64]:
     launch has used since they were allocated or copied from the host, or so long ago that others took their place."""
     shares, recent = np.full(len(launch.buffers), float(cold)), recent_of(launch.buffers)
     if recent and not cold:
-        for number, since in since_each(recent.used).items():
+        for number, since in recent.since().items():
             shares[number] = beyond(dram, since)
         sizes = places(launch.buffers)[:, 1]
         for number, share in (dict.fromkeys(recent.new, 1.0) | not_kept(recent.copied)).items():
@@ -253,6 +249,11 @@ class Accesses(NamedTuple):
             most[part.array] = max(most.get(part.array, 0.0), part.lines * BYTES)
         return most
 
+    @property
+    def stored(self) -> dict[int, float]:
+        """To how many of them it stores."""
+        return {part.array: part.lines * BYTES for part in self.writes}
+
 
 def accesses(launch: Launch, dram: Dram, asked: Lines, times: float, together: float) -> Accesses:
     """Of a launch that does `times` what asked for these lines, which such a share of its blocks do at a time."""
@@ -278,19 +279,47 @@ def lost(dram: Dram, asked: Lines, size: float) -> float:
     return SECTOR * shares
 
 
+def coming(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64]) -> dict[int, float]:
+    """How many bytes of each array come, or are of lines that are stored anew, in a launch with these accesses before
+    which the L2 lacks such a share of them."""
+    share = beyond(dram, sum(found.bytes.values()))
+    return {number: size * max(share, float(lacks[number])) for number, size in found.bytes.items()}
+
+
+class WritesBack(NamedTuple):
+    """Which `share` of what a launch stores goes to DRAM before it ends, and how many bytes that others have stored."""
+
+    share: float
+    others: float
+
+
+def writes_back(dram: Dram, found: Accesses, lacks: npt.NDArray[np.float64], unwritten: dict[int, float]) -> WritesBack:
+    """Of a launch with these accesses, before which the L2 alone has so many bytes of each array, and of which it lacks
+    such a share: what comes takes the place of what has been there by chance, and only so much stays unwritten. Of what
+    it stores to again, half of what does not stay till it ends is there when its turn comes."""
+    come, stored = coming(dram, found, lacks), found.stored
+    old, new = sum(unwritten.values()), sum(stored.values())
+    lost = {number: (come[number] / found.bytes[number] + float(lacks[number])) / 2 for number in stored}
+    again = sum(unwritten.get(number, 0) * (1 - lost[number]) for number in stored)
+    old = (old - again) * min(dram.stays / max(old, 1), 1)
+    stay = min(new, dram.stays, dram.none * new / max(sum(found.bytes.values()), 1))
+    still = min(old * max(1 - sum(come.values()) / dram.lost, 0), dram.stays - stay)
+    return WritesBack(1 - stay / max(new, 1), old - still)
+
+
 def traffic(
     dram: Dram,
     found: Accesses,
     lacks: npt.NDArray[np.float64],
     missing: npt.NDArray[np.bool_],
-    cold: bool = False,
+    unwritten: dict[int, float] | None = None,
 ) -> Traffic:
     """Of a launch with these accesses. The L2 has what it has room for, but when the launch begins, it `lacks` such a
-    share of each array; of those that are `missing` it is known line by line. If it is `cold`, nothing that it has then
-    must be written before others take its place, and what the launch stores last is still there when it ends."""
+    share of each array; of those that are `missing` it is known line by line. `unwritten`: as for `writes_back`; None:
+    as much is so when the launch ends."""
     size = max(sum(found.bytes.values()), 1)
-    last = min(dram.none / size, 1) if cold else 0.0
     share, room = beyond(dram, size), dram.all / size
+    back = WritesBack(1, 0) if unwritten is None else writes_back(dram, found, lacks, unwritten)
     come, read, written, known, rest, gone = found.lost, found.lost, 0.0, 0.0, 0.0, 0.0
     for part in found.reads:
         lack = float(lacks[part.array])
@@ -301,17 +330,19 @@ def traffic(
     loaded = {part.array: part.lines for part in found.reads}
     for part in found.writes:
         lines = part.missing(share, room)
+        goes = back.share * (lines if unwritten is None else part.missing(1, room))
         lack = float(lacks[part.array]) * (loaded.get(part.array, 0) < part.lines)  # what was loaded is there
         leave = part.leave(dram, lack)
         rest += part.parts * part.bytes_of(max(lines, lack * part.new if part.added else leave), dram.alone)
-        written += (1 - part.parts) * part.bytes_of((1 - last) * lines, dram.alone_written)
-        gone += part.parts * part.bytes_of(max((1 - last) * lines, leave), dram.alone_written)
+        written += (1 - part.parts) * part.bytes_of(goes, dram.alone_written)
+        gone += part.parts * part.bytes_of(max(goes, leave), dram.alone_written)
     asked, given, times = max(found.asked, 1), max(found.given, 1), max(sum(part.asked for part in found.writes), 1)
     apart = sum(part.asked for part in found.writes if part.scattered) / times
     return Traffic(
-        read=read + rest, written=written + gone, share_read=read / asked, share_known=known / asked,
-        share_written=written / given, of_parts=(rest + gone) / times, at_a_time=given / SECTOR / times - apart,
-        lacks=min(come / asked, 1), beyond=share > 0,
+        read=read + rest, written=written + gone + back.others, share_read=read / asked, share_known=known / asked,
+        share_written=written / given, share_back=(written + gone) / given,
+        share_others=back.others / max(found.asked + found.given, 1), of_parts=(rest + gone) / times,
+        at_a_time=given / SECTOR / times - apart, lacks=min(come / asked, 1), beyond=share > 0,
     )  # fmt: skip
 
 
@@ -334,8 +365,8 @@ def sectors_of(words: Lines) -> Lines:
     return sectors
 
 
-def cycles_of(dram: Dram, has: Traffic, waves: int) -> float:
-    """That DRAM takes for it, if blocks come in so many waves (1: or follow those of another launch at once)."""
-    turn, first = (dram.turn_of_many, dram.first_of_many) if waves >= MANY_WAVES else (dram.turn, dram.first)
-    held = has.read * dram.read + has.written * dram.write + min(has.read, has.written) * turn
+def cycles_of(dram: Dram, has: Traffic, at_once: bool) -> float:
+    """That DRAM takes for it; `at_once`: if the launch follows another at once."""
+    first = dram.first_at_once if at_once else dram.first
+    held = has.read * dram.read + has.written * dram.write + min(has.read, has.written) * dram.turn
     return first * has.beyond + held / 1_000_000

@@ -79,7 +79,8 @@ class GlobalMemory(NamedTuple):
     sets: Sets  # of the L1
     held: npt.NDArray[np.int64]  # (IN …): hundredths of a cycle
     busy: npt.NDArray[np.int64]  # … for how long they have been held in all
-    given: npt.NDArray[np.int64]  # one: sectors that the L2 was given
+    came: npt.NDArray[np.int64]  # one: sectors that the L2 was asked for,
+    given: npt.NDArray[np.int64]  # … and given
     asked: npt.NDArray[np.int64]  # (n, 2): the first lines that the L2 is asked for or given, and which words; STORES
     lines_asked: npt.NDArray[np.int64]  # one: how many lines it was, more than are remembered
     waiting: WaitingStores  # for their turn to leave
@@ -127,6 +128,7 @@ def new_memory(
         sets=new_sets(l1_bytes),
         held=np.zeros(ASKED + 1, np.int64),
         busy=np.zeros(ASKED + 1, np.int64),
+        came=np.zeros(1, np.int64),
         given=np.zeros(1, np.int64),
         asked=np.full((noted, 2), ABSENT),
         lines_asked=np.zeros(1, np.int64),
@@ -242,6 +244,7 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
     """Have sectors of one line come from the L2, which hold the way from there for so many cycles at the `least`.
     Returns the cycle in which they have come."""
     last = t
+    memory.came[0] += sectors
     for share in range(2):
         costs = memory.costs[share, kind]
         cost = max(costs[LINES], sectors * costs[SECTORS], 100 * least if share == 0 else 0)
@@ -256,8 +259,13 @@ def fetch(memory: GlobalMemory, f: Numbers, kind: Integer, sectors: Integer, t: 
 
 @inlined
 def drained(memory: GlobalMemory, f: Numbers, t: Integer) -> Integer:
-    """How many cycles later data come from DRAM since it is written to."""
-    return min(f.drain, f.written * memory.given[0] // max(t, 1)) if f.written else np.int64(0)
+    """By how many hundredths later data come from DRAM since it is written to."""
+    if f.written + f.others == 0:
+        return np.int64(0)
+    came, given, after = memory.came[0], memory.given[0], max(t, 1)
+    written: Integer = min((f.written * given + f.others * (came + given)) // after, 100)
+    busy: Integer = min(written + f.fetched * came // after, 100)
+    return f.drain * written * busy // 10_000
 
 
 @inlined
@@ -339,7 +347,7 @@ def look_up(memory: GlobalMemory, f: Numbers, line: Integer, words: Integer, ear
         note_asked(memory, line, spread(missing))
         asked = max(hold(memory.held, ASKED, 100 * f.l1_lacks, t - early) - f.l1_lacks, t)
         at = fetch(memory, f, CACHED, ones(missing), asked)
-        at = given_at(memory.cold, line, missing, t, at, f.l2, drained(memory, f, t))
+        at = given_at(memory.cold, line, missing, t, at, f, drained(memory, f, t))
         come(memory.stage, line, missing, here.upper[way], at)
         last = max(last, at)
         while missing:
@@ -361,7 +369,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
             note_asked(memory, line, words)
             asked = sectors(words)
             at = fetch(memory, f, kind, ones(asked), t)
-            at = given_at(memory.cold, line, asked, t, at, f.l2, drained(memory, f, t))
+            at = given_at(memory.cold, line, asked, t, at, f, drained(memory, f, t))
             upper = place(memory.stage) if copied < 0 else copied
             come(memory.stage, line, asked, upper, at)
         else:
@@ -375,7 +383,7 @@ def reach(memory: GlobalMemory, f: Numbers, row: Integer, kind: Integer, copied:
                 leave(memory.stage, line, sectors(words), upper, max(memory.held[OUT] // 100, t))
                 at = send(memory, f, kind, row, n, t)
             if kind == ATOMIC:  # which comes no later from DRAM than a load (h200_cold.json)
-                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, f.l2, 0))
+                at = max(at, given_at(memory.cold, line, sectors(words), t, at - f.l2_atomic + f.l2, f, 0))
                 come(memory.stage, line, sectors(words), upper, at)
         last = max(last, at)
     if memory.lines_asked[0] + memory.waiting.lines[0] > before:  # a line is asked for, or waits to leave

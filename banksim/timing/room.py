@@ -65,10 +65,10 @@ def slots_for(cores: npt.NDArray[np.int64], free: npt.NDArray[np.bool_]) -> npt.
     return slots
 
 
-def rounds(blocks: int, held: int) -> int:
-    """How many blocks of a multiprocessor are timed, which holds so many at a time: three rounds, and as many as the
-    last one has."""
-    return min(blocks, 3 * held + (blocks - 1) % held + 1)
+def rounds(blocks: int, held: int, full: int = 3) -> int:
+    """How many blocks of a multiprocessor are timed, which holds so many at a time: so many `full` rounds, and as many
+    as the last one has."""
+    return min(blocks, full * held + (blocks - 1) % held + 1)
 
 
 class Beside:

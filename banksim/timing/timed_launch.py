@@ -25,16 +25,17 @@ from banksim.timing.blocks_elsewhere import Attempt, chosen_way, executed, looks
 from banksim.timing.dram import (
     MOST,
     MOSTLY,
-    SELDOM,
     WITNESSES,
     FirstAsked,
     accesses,
+    coming,
     first_asked,
     lacking,
     may_lack,
     not_there,
     slowest,
     traffic,
+    writes_back,
 )
 from banksim.timing.global_memory import ATOMIC, REDUCED
 from banksim.timing.instruction_caches import LINE
@@ -61,6 +62,8 @@ LONG = 1 << 18
 MUCH_CODE = 16
 """Lines: first launches of kernels of 2 to 4 lines take no longer than later ones but in the first launch of a program
 (tests/data/timing/h200_once.json), of 32 lines and more they do (h200_code.json there); between: assumed."""
+MUCH_TIMED, MOST_ROUNDS = 1 << 18, 12
+"""Warp instructions: lines come from DRAM at random times, so that more rounds of blocks that are short are timed."""
 MOST_COPIED = 1 << 28
 """Bytes: less than a tenth of a second."""
 OnTimed = Callable[[int, int], None]
@@ -102,7 +105,7 @@ def run_timed(
 ) -> Timed:
     """Time the blocks that the first multiprocessor gets, then count the others. The first of `rules` says how long
     requests take. Raises `InputError` where there is no time model."""
-    known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, 0, 0, 0, False)
+    known, has = figures(launch.kernel.arch), Traffic(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, False)
     size = launch.cluster_blocks
     known, code_kept = with_code(launch, known)
     at_once = known.at_once(size)
@@ -120,7 +123,6 @@ def run_timed(
 
     seen: list[npt.NDArray[np.void]] = []
     at_first: FirstAsked | None = None
-    come_alike = False
 
     def simulate(
         way: Attempt,
@@ -177,15 +179,22 @@ def run_timed(
             missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
             streamed = not_there(known.dram, all_of_it)
             missing[streamed] = True
-        has = traffic(known.dram, all_of_it, lacks, missing, timing.cold)
-        come_alike = bool(streamed) and has.written > SELDOM * has.read
-        known = known.behind_dram(has, bool(missing.any()), come_alike)
+        recent = recent_of(launch.buffers)
+        unwritten = recent.unwritten(known.dram.lost) if recent else None
+        unwritten = {} if timing.cold else unwritten
+        has = traffic(known.dram, all_of_it, lacks, missing, unwritten)
+        known = known.behind_dram(has, bool(missing.any()))
         if missing.any():
             at_first = first_asked(launch, known, asked, missing, max(len(first.blocks), 1), together, timing.cold)
+            if beyond and not timing.blocks:
+                full = MUCH_TIMED * max(len(first.blocks), 1) // (size * together * max(first.instructions, 1))
+                chosen = every[: rounds(len(every), together, min(max(full, 3), MOST_ROUNDS))]
+                beyond = every[len(chosen) :]
         of_host = any(launch.buffers[number].of_host for number in all_of_it.bytes)
-        if recent := recent_of(launch.buffers):
-            for number, used in all_of_it.bytes.items():
-                recent.use(number, used)
+        if recent:
+            goes = writes_back(known.dram, all_of_it, lacks, unwritten or {}).share
+            stay = {number: size * (1 - goes) for number, size in all_of_it.stored.items()}
+            recent.use_all(all_of_it.bytes, coming(known.dram, all_of_it, lacks), stay)
     both = timing.more and stepwise.sites  # the ideal run too, where there can be conflicts
     again = timing.more and not (alone or way.assumes or much(launch))  # where few blocks turn out to have work
     before = way.anew() if both or again else way
@@ -202,7 +211,7 @@ def run_timed(
         return replace(cycles(launch, known, timing, outcome, best, has, of_host), elsewhere=way.assumes)
 
     timed = as_timed(outcome)
-    if at_first and not come_alike:
+    if at_first:
         timed = replace(timed, slowest=slowest(known.dram, later_by(first, outcome, together), at_first))
     if way.assumes:
         parts = [count(launch)]

@@ -59,25 +59,25 @@ def estimate(launch: Launch, cycles: Cycles) -> Estimate:
     clusters, groups = launch.blocks // launch.cluster_blocks, figures.at_once(launch.cluster_blocks)
     at_a_time = min(held.blocks, -(-clusters // groups))
     waves = -(-clusters // (at_a_time * groups))
-    apart = waves if recent_of(launch.buffers) else 1
+    at_once = recent_of(launch.buffers) is None
     return Estimate(
         blocks=launch.blocks,
         together=at_a_time,
         multiprocessors=figures.multiprocessors,
         occupancy=held,
         waves=waves,
-        cycles=whole(launch, cycles, at_a_time, apart) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
+        cycles=whole(launch, cycles, at_a_time, at_once) if cycles.assumed <= MOST_ASSUMED and cycles.blocks else None,
         clock_mhz=figures.clock_mhz,
         around=figures.around(min(launch.blocks, figures.multiprocessors), cycles.accesses) / 1000,
         assumed=cycles.assumed,
         work=cycles.work,
         unequal=cycles.unequal is not None,
-        dram=round(of_dram(cycles, apart)),
+        dram=round(of_dram(cycles, at_once)),
     )
 
 
-def whole(launch: Launch, cycles: Cycles, held: int, waves: int = 1) -> int:
-    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time; `waves` as for `of_dram`.
+def whole(launch: Launch, cycles: Cycles, held: int, at_once: bool = True) -> int:
+    """Cycles of a launch, of which a multiprocessor holds so many blocks at a time; `at_once`: as for `cycles_of`.
 
     Blocks that were not timed follow at the distance of the last timed ones, at most the mean distance of all; where
     too few were timed, they take their share of a round (assumed). They take at least what they need of the L2. If they
@@ -95,7 +95,7 @@ def whole(launch: Launch, cycles: Cycles, held: int, waves: int = 1) -> int:
     taken = max(first_round, longer(cycles) * executed) if cycles.unequal is None else cycles.unequal
     taken += cycles.left + cycles.slowest
     busiest = max(cycles.resources.values()) / timed
-    return round(max(taken, cycles.work * busiest * count, of_dram(cycles, waves)))
+    return round(max(taken, cycles.work * busiest * count, of_dram(cycles, at_once)))
 
 
 def longer(cycles: Cycles) -> float:
@@ -105,8 +105,8 @@ def longer(cycles: Cycles) -> float:
     return max(cycles.work * sum(warps) / len(warps), min(cycles.work, 1))
 
 
-def of_dram(cycles: Cycles, waves: int) -> float:
-    """Cycles that DRAM takes for a launch of so many waves (1: back to back with others)."""
+def of_dram(cycles: Cycles, at_once: bool) -> float:
+    """Cycles that DRAM takes for a launch; `at_once` as for `cycles_of`."""
     has = cycles.dram
     more = has._replace(read=cycles.work * has.read, written=cycles.work * has.written)
-    return cycles_of(cycles.figures.dram, more, waves)
+    return cycles_of(cycles.figures.dram, more, at_once)

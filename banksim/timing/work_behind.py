@@ -37,7 +37,7 @@ def come(sm: Multiprocessor, path: Path, f: Numbers, size: Integer, rows: Intege
     end = fetch(path.memory, f, PAST, size // SECTOR, t + f.bulk, rows * f.bulk_row)
     if f.copies_read:
         end = max(end, t + f.bulk + f.l2 + read(path.memory.cold, f.copies_read * (size // SECTOR), t + f.bulk))
-    later = f.copies_later + drained(path.memory, f, t)
+    later = f.copies_later + f.late * drained(path.memory, f, t) // 100
     return end - f.l2 + f.global_latency if sm.constant[0] else end + later
 
 

@@ -30,7 +30,8 @@ def test_what_is_published_is_assumed_of_each_figure(arch: str) -> None:
     assert gpu is not None
     assert gpu.name in found.assumption
     behinds = [
-        found.behind_dram(Traffic(1e6, 1e6, 0.5, 0.5 * cold, 0.5, 64, 1, 0.5, True), cold) for cold in (False, True)
+        found.behind_dram(Traffic(1e6, 1e6, 0.5, 0.5 * cold, 0.5, 0.5, 0.5, 64, 1, 0.5, True), cold)
+        for cold in (False, True)
     ]
     stated = [*found.figures.values(), *found.held.values(), found.launch, found.spread, found.event, found.graph]
     stated += [one for behind in behinds for one in (*behind.figures.values(), *behind.held.values())]

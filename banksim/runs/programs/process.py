@@ -263,9 +263,9 @@ class Process:
 
     def copied(self, content: bytes) -> None:
         """Note a copy or a fill: whether the L2 cache has these bytes now."""
-        slot, size, cached = struct.unpack("<3Q", content)
+        slot, size, cached, stored = struct.unpack("<4Q", content)
         if cached:
-            self.buffers.recent.use(slot, size)
+            self.buffers.recent.use(slot, size, size * stored)
         else:
             self.buffers.recent.copy(slot, size)
 

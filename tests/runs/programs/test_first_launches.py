@@ -12,6 +12,7 @@ from banksim.machine.program_memory import Recent, since_each
 from banksim.timing.dram import LAST_COPIES, not_kept
 from helpers.commands import out_of
 from helpers.places import DATA
+from helpers.recordings import timing
 
 Said = pytest.CaptureFixture[str]
 CUDA = """
@@ -38,7 +39,7 @@ int main() {
     load<4><<<blocks, 256>>>(b, out, n);  // filled
     store<<<blocks, 256>>>(a, n);
     load<5><<<blocks, 256>>>(a, out, n);  // stored
-    cudaMemset(others, 0, much);
+    load<8><<<much / 4096, 256>>>(others, out, much / 16);
     load<6><<<blocks, 256>>>(a, out, n);  // others took its place
     cudaMemcpy(b, a, size, cudaMemcpyDeviceToDevice);
     load<7><<<blocks, 256>>>(b, out, n);  // to
@@ -203,3 +204,47 @@ def test_a_launch_waits_for_what_was_copied_before_the_last() -> None:
     assert not_kept({1: small, 2: small}) == {1: 1, 2: pytest.approx(1 - LAST_COPIES / small)}
     assert not_kept({1: 1 << 20, 2: 1 << 20}) == {1: 0, 2: 0}
     assert not_kept({1: large}) == {1: 1}
+
+
+BEHIND_FILLS = """
+template <int> __global__ void load(const float4 *a, float4 *o, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && a[i].x == 1.5f) o[0] = a[i];
+}
+int main() {
+    const int size = 32 << 20, n = size / 16, much = 64 << 20;
+    float4 *a, *b, *c, *out, *host = new float4[n]();
+    cudaMalloc(&a, size); cudaMalloc(&b, size); cudaMalloc(&c, much); cudaMalloc(&out, 16);
+    cudaMemcpy(a, host, size, cudaMemcpyHostToDevice);
+    load<0><<<n / 256, 256>>>(a, out, n);
+    cudaMemset(c, 0, much);
+    cudaMemcpy(b, host, size, cudaMemcpyHostToDevice);
+    load<1><<<n / 256, 256>>>(b, out, n);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_what_was_filled_is_written_to_dram_while_a_launch_reads_others(tmp_path: Path, capfd: Said) -> None:
+    """Behind a fill it took as long as behind none."""
+    program, report = tmp_path / "program.cu", tmp_path / "report.json"
+    program.write_text(BEHIND_FILLS)
+    out_of(capfd, ["run", "--timing", "--json", "--output", str(report), str(program)])
+    took = microseconds(json.loads(report.read_text()))
+    times = {tuple(row[:5]): row[5] for row in timing("unwritten")["times"]}
+    clean, filled = (times[state, 16, "read1", 0, 32] for state in "CD")
+    assert took["load<1>"] - (took["load<0>"] - NEW) == pytest.approx(filled - clean, rel=0.25)
+
+
+def test_what_a_launch_uses_side_by_side_has_half_of_it_behind() -> None:
+    recent = Recent()
+    recent.use(1, 10)
+    recent.use_all({2: 6, 3: 4}, {2: 6, 3: 0}, {3: 4})
+    recent.use(4, 1, 1)
+    assert recent.since() == {4: 1, 3: 1 + (10 + 4) / 2, 2: 1 + (10 + 6) / 2, 1: 21}
+    assert recent.unwritten(100) == {3: 4 * (1 - 1 / 100), 4: 1}
+    recent.use_all({3: 4}, {3: 0}, {})  # it was there
+    assert recent.unwritten(100) == {3: 4 * (1 - 1 / 100), 4: 1}
+    assert recent.unwritten(1) == {4: 1}
+    recent.begin(4)
+    assert recent.unwritten(1) == {}

@@ -32,17 +32,17 @@ static bool there_already(const struct copy *c) {
 /* A GPU has in its L2 cache what it copied or filled itself, but for smaller copies than these not what came from the
    host. */
 #define SMALL_COPY (1 << 16)
-static void note(const struct memory *found, size_t size, bool cached) {
+static void note(const struct memory *found, size_t size, bool cached, bool stored) {
     if (!found || size <= SMALL_COPY) return;
-    uint64_t message[] = {banksim_number(found), size, cached};
+    uint64_t message[] = {banksim_number(found), size, cached, stored};
     banksim_tell('c', message, sizeof message);
 }
 static void note_copy(const struct copy *c) {
     size_t size = c->width * c->height * c->depth;
     if (size <= SMALL_COPY) return;
     const struct memory *from = banksim_find(c->from), *to = banksim_find(c->to);
-    if (to) note(from, size, true);
-    note(to, size, from);
+    if (to) note(from, size, true, false);
+    note(to, size, from, true);
 }
 
 CUresult banksim_perform_copy(void *arguments) {
@@ -231,7 +231,7 @@ CUresult banksim_perform_fill(void *arguments) {
     const struct fill *f = arguments;
     banksim_settle_to_change(f->to);
     if (banksim_pending) return CUDA_SUCCESS;
-    note(banksim_find(f->to), f->width * f->bytes * f->height, true);
+    note(banksim_find(f->to), f->width * f->bytes * f->height, true, true);
     for (size_t y = 0; y < f->height; y++) {
         char *row = banksim_bytes(f->to + y * f->pitch);
         if (f->bytes == 1) memset(row, f->value, f->width);
