@@ -82,12 +82,13 @@ def test_words_of_other_warps_join_them_too(blocks: int, barrier: int) -> None:
 )  # fmt: skip
 def test_streams_of_a_few_blocks(kernel: str, blocks: int, threads: int, words: int, within: float) -> None:
     (row,) = (row for row in recorded()["loops"] if row[:4] == [kernel, blocks, threads, words])
-    least, _, in_turn = row[4:]
+    _, median, in_turn = row[4:]
     read = {"adds": 2, "copies": 1, "sums": 1, "fills": 0}[kernel]
     arrays = [np.zeros(words if n <= read and (n or kernel != "sums") else 1, np.float32) for n in range(3)]
     found = microseconds(kernel, blocks, threads, *arrays, np.uint32(words))
-    assert found == pytest.approx(in_turn or least - EVENTS, rel=within)
+    assert found == pytest.approx(in_turn or median - EVENTS, rel=within)
 
 
 EVENTS = 4
-"""Microseconds that a launch takes longer between two events, where the host hands it over by itself."""
+"""Microseconds that a launch takes longer between two events, where the host hands it over by itself: less these the
+median is within 2 % of launches back to back where both were recorded of 50 MB and more, the least up to 25 % less."""
