@@ -73,9 +73,9 @@ OnTimed = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Timing:
     """How to time: cycles of global memory (None: by the model of the caches), how many blocks (None: those that are
-    resident at first); whether more is wanted than their cycles: those without conflicts, and the counts of the
-    other blocks; how many warp instructions are timed `at_most`: what is not done then is left; and whether the
-    caches are `cold`: without anything of global memory when the launch begins."""
+    resident at first); whether more is wanted than their cycles: those without conflicts, the counts of the other
+    blocks, and more rounds; how many warp instructions are timed `at_most`: what is not done then is left; and whether
+    the caches are `cold`: without anything of global memory when the launch begins."""
 
     global_latency: int | None = None
     blocks: int | None = None
@@ -186,7 +186,7 @@ def run_timed(
         known = known.behind_dram(has, bool(missing.any()))
         if missing.any():
             at_first = first_asked(launch, known, asked, missing, max(len(first.blocks), 1), together, timing.cold)
-            if beyond and not timing.blocks:
+            if beyond and timing.more and not timing.blocks:
                 full = MUCH_TIMED * max(len(first.blocks), 1) // (size * together * max(first.instructions, 1))
                 chosen = every[: rounds(len(every), together, min(max(full, 3), MOST_ROUNDS))]
                 beyond = every[len(chosen) :]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import banksim
 from banksim.architectures.latencies import H200
 from banksim.machine.launch import Buffer, Launch
 from banksim.machine.program_memory import ProgramMemory, Recent
@@ -16,8 +15,7 @@ from banksim.runs.run import judged_by, launched
 from banksim.timing.dram import Accesses, Part, writes_back
 from banksim.timing.timed_launch import Timing, run_timed
 from banksim.timing.whole_grid import estimate
-from helpers.places import DATA
-from helpers.recordings import timing
+from helpers.recordings import clocked, timing
 
 ARRAYS = "abocdefgh"
 READ = {"read1": "a", "read2": "ab", "fill": "", "scale": "a", "copy": "a", "add": "ab", "axpy": "ab", "soa": "abdegh"}
@@ -63,11 +61,11 @@ def microseconds(state: str, of_element: int, kernel: str, loop: int, megabytes:
     count = size // of_element
     accessed = READ[kernel] + STORED.get(kernel, "")
     given = [np.zeros(size if name in accessed else 16, np.uint8) for name in ARRAYS]
-    code = banksim.load(DATA / "timing" / "unwritten.cubin")[f"{kernel}_{of_element}_{loop}"]
+    code = clocked("timing/h200_unwritten")[1][f"{kernel}_{of_element}_{loop}"]
     rules = judged_by(code, None)
     call = Call(code, 1056 if loop else -(-count // 256), 256, [*given, np.int32(count)], {})
     launch = in_a_program(launched(call, rules, Options(timing=True)), state, kernel, size)
-    found = estimate(launch, replace(run_timed(launch, rules, Timing(more=False)).cycles, work=1.0)).microseconds
+    found = estimate(launch, run_timed(launch, rules, Timing()).cycles).microseconds
     assert found is not None
     return found
 
