@@ -34,7 +34,7 @@ COLD_LINE = np.dtype([("line", "i8"), ("halves", "i8"), ("comes", "i8")])
 COLD_ARRAY = np.dtype(
     [
         ("alone", "i8"),  # so many times one multiprocessor asks for lines that none has asked for long before;
-        ("missing", "i8"),  # … of the others none has for so many in SHARES
+        ("missing", "i8"),  # … of the others none has for so many in SHARES; kilobytes, where these are all
         ("chance", "i8"),  # whether all ask by chance: so many times, and each may have been asked for by others once
         ("whole", "i8"),  # of fewer sectors of a line it asks for an edge only: others have asked for the rest before
         ("near", "i8"),  # whether multiprocessors of both of the L2's halves ask for the same lines
@@ -83,10 +83,13 @@ def others_have(cold: ColdLines, line: Integer, count: Integer, t: Integer) -> b
         array.lately, array.since = array.asked, t
     array.asked += 1
     missing: float = array.missing
+    place = line
     if array.chance:
         missing = SHARES * np.exp(-array.before / array.alone)
+    elif array.alone == 0:
+        place = line >> TOGETHER
     asked = array.chance or array.before >= array.alone
-    return bool(count < array.whole or (asked and scrambled(line) & SHARES - 1 >= missing))
+    return bool(count < array.whole or (asked and scrambled(place) & SHARES - 1 >= missing))
 
 
 @inlined

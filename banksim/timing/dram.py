@@ -160,13 +160,14 @@ def first_asked(
     launch: Launch,
     known: Figures,
     asked: Lines,
-    missing: npt.NDArray[np.bool_],
+    missing: npt.NDArray[np.float64],
     blocks: int,
     together: int,
     cold: bool,
 ) -> FirstAsked:
     """Of a launch on multiprocessors that have room for so many blocks `together`, where the first `blocks` of one ask
-    for these lines, in this order. The L2 has nothing of the arrays that are `missing`; if all is `cold`, of none."""
+    for these lines, in this order. The L2 lacks such a share of the arrays as is `missing`, known line by line; if all
+    is `cold`, all of each."""
     dram, active = known.dram, min(launch.blocks, known.multiprocessors)
     found = np.zeros(ARRAYS, COLD_ARRAY)
     found["alone"], rounds, groups = NEVER, launch.blocks / (active * together), 1.0
@@ -188,7 +189,9 @@ def first_asked(
         apart = min(part.size / first, active) if by_chance else begun / first  # groups that ask for other lines
         groups, each["near"] = max(groups, apart), active >= NEAR * apart
         each["half"] = round(part.bytes_of(1, dram.alone) / part.halves * dram.read / 10_000 * apart)
-        if by_chance:
+        if missing[part.array] < 1:
+            each["alone"], each["missing"] = 0, SHARES * missing[part.array]
+        elif by_chance:
             each["alone"] = max(part.size * 2 / (1 + (halves[of] == 3).mean()) / active, 1)
             each["chance"] = not own_lines(line, part.size)
         elif rounds > 1:
@@ -311,7 +314,7 @@ def traffic(
     dram: Dram,
     found: Accesses,
     lacks: npt.NDArray[np.float64],
-    missing: npt.NDArray[np.bool_],
+    missing: npt.NDArray[np.float64],
     unwritten: dict[int, float] | None = None,
 ) -> Traffic:
     """Of a launch with these accesses. The L2 has what it has room for, but when the launch begins, it `lacks` such a
@@ -346,11 +349,12 @@ def traffic(
     )  # fmt: skip
 
 
-def not_there(dram: Dram, found: Accesses) -> list[int]:
-    """Of which arrays a launch finds nothing in the L2, though the one before it went over them, too: of all that it
-    reads, where this is much. Not at random places: of those the L2 may have any."""
-    much = beyond(dram, sum(found.bytes.values())) == 1 and not any(part.scattered for part in found.reads)
-    return [part.array for part in found.reads] if much else []
+def not_there(dram: Dram, found: Accesses) -> dict[int, float]:
+    """Of which arrays a launch does not find such a share in the L2, though the one before it went over them, too: of
+    all that it reads, where this is much. Not at random places: of those the L2 may have any."""
+    share = beyond(dram, sum(found.bytes.values()))
+    much = share >= MOSTLY and not any(part.scattered for part in found.reads)
+    return {part.array: share for part in found.reads} if much else {}
 
 
 def halves_of(words: Lines) -> Lines:

@@ -174,11 +174,11 @@ def run_timed(
         times = launch.blocks / max(len(first.blocks), 1) * max(lines / len(asked), 1)
         at_a_time = len(first.blocks) * min(launch.blocks, known.multiprocessors) / launch.blocks
         all_of_it = accesses(launch, known.dram, asked, times, at_a_time)
-        missing, streamed = lacks >= MOSTLY, []
+        missing = (lacks >= MOSTLY).astype(float)
         if not timing.cold:
-            missing &= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
-            streamed = not_there(known.dram, all_of_it)
-            missing[streamed] = True
+            missing *= np.isin(np.arange(len(missing)), list(all_of_it.bytes))
+            for number, share in not_there(known.dram, all_of_it).items():
+                missing[number] = max(missing[number], share)
         recent = recent_of(launch.buffers)
         unwritten = recent.unwritten(known.dram.lost) if recent else None
         unwritten = {} if timing.cold else unwritten

@@ -80,7 +80,7 @@ HITS = pytest.mark.xfail(
     strict=True, reason="15 % too short, not known why: loads that the L1 has are right (test_hits.py)"
 )
 BEGINS = pytest.mark.xfail(
-    strict=True, reason="8 and 9 % too short, not known why: also where the warps of a block begin apart, as they do"
+    strict=True, reason="8 % too short, not known why: also where the warps of a block begin apart, as they do"
 )
 
 
@@ -113,7 +113,7 @@ def test_random_places(kernel: str, lanes: int, places_: int, words: int, within
     [
         # blocks whose loads come from DRAM hold their places longer, most where it is written to as well
         ("copy1", 2, 256, 128), ("copy1", 2, 1024, 40), ("add1", 3, 1024, 128),
-        pytest.param("in_place", 1, 1024, 40, marks=BEGINS),
+        ("in_place", 1, 1024, 40), ("in_place", 1, 256, 40), ("add1", 3, 1024, 40), ("add1", 3, 256, 40),
         pytest.param("in_place", 1, 1024, 24, marks=BEGINS),  # all in the L2
     ],
 )  # fmt: skip
@@ -194,7 +194,7 @@ LEAVES = pytest.mark.xfail(
     ("name", "within"),
     [
         # what a block stores it loads again; a hash table of 128 MB, rows of tables of 4 and 64 MB
-        ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.07),
+        ("tridiagonal 128 x 8192", 0.02), ("tridiagonal 64 x 65536", 0.09),
         pytest.param("probe 1048576 of 16777216", 0.06, marks=LEAVES),
         ("bag 2048 of 8192 x 16", 0.04), ("bag 4096 of 131072 x 8", 0.031),
     ],
