@@ -4,11 +4,13 @@ From the machine code to the report:
 
 control_fields.py       the scheduling fields that the compiler writes into every instruction
 issue_table.py          a kernel's code as a table: one row for each instruction, with all that issuing it needs
+source_registers.py     … which registers it reads
 published_pipes.py      … at the rates of other generations
 issue_loop.py           the loop over cycles: each sub-core issues one instruction at a time
 warp_choice.py          which warp of a sub-core issues
 turns.py                … by what each has issued
 register_reads.py       … and when registers can be read
+operand_collector.py    … in which cycles of their banks
 accounts.py             what the time of the warps is spent on
 barrier_releases.py     how warps go on behind barriers
 asynchronous.py         what warps wait for that they started: groups of copies and products, mbarriers

@@ -52,7 +52,6 @@ from banksim.timing.issue_table import (
     FENCE,
     FMA,
     HALF,
-    HEAVY,
     MEMORY,
     PLAIN,
     REQUESTS,
@@ -197,7 +196,7 @@ def issue(
         warp.state = BLOCKED
         return OK
     sm.busy[warp.core, -1] += 1
-    late = read(sm, warp.core, row, t)
+    late = read(sm, row, w, i, t)
     if late:
         sm.held[warp.core] = t + 1 + late
         for other in range(warp.core, len(sm.warps), SUB_CORES):
@@ -210,17 +209,15 @@ def issue(
     begins = t + row.way
     latency = np.int64(row.latency) + come - t
     if row.pipe >= 0:
-        pipe = pipe_of(sm, warp.core, row)
-        sm.pipes[warp.core, pipe] = t + (HALF if row.pipe == FMA else row.interval)
-        if pipe in (FMA, HEAVY):
-            sm.halves[warp.core] = pipe
+        pipe = pipe_of(sm, warp.core, row, t)
+        sm.pipes[warp.core, pipe] = t + late + (HALF if row.pipe == FMA else row.interval)
         sm.busy[warp.core, row.pipe] += row.interval
         if row.blocks:
             if row.others == REQUESTS:
                 path.sub_cores[warp.core].opens = max(path.sub_cores[warp.core].opens, t) + row.blocks
             for other in (ALU, FMA, UNIFORM):
                 if row.others >> other & 1:
-                    sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + row.blocks)
+                    sm.pipes[warp.core, other] = max(sm.pipes[warp.core, other], t + late + row.blocks)
         if row.server >= 0 and (active or row.kind == BARRIER):
             begins = max(begins, path.servers[row.server])
             values = distinct(warp, row.matches, running) if row.matches >= 0 else parts
@@ -237,7 +234,7 @@ def issue(
         begins = max(t, path.servers[issue_table.PARTS + warp.core])
         path.servers[issue_table.PARTS + warp.core] = begins + row.interval * parts
         warp.ready += begins - t + latency + row.each * parts
-    if row.far and active:
+    if row.kind == MEMORY and active:
         read_behind(sm, warp.core, row, t)
     if row.kind == MEMORY and (active or not row.far):
         request(sm, path, waiting, f, w, i, t, context, active)

@@ -104,10 +104,12 @@ class IssueRow(Protocol):
     commits: I4  # of a product: whether it ends a group
     guard: I4  # -1: none; 0 to 7: a predicate; 8 to 15: a uniform one
     inverted: I4
-    even: I4  # of integers and floats: how many registers of even numbers it reads, each once,
-    odd: I4  # … and of odd ones
-    even_slack: I4  # … for how many cycles the bank of even ones may be busy yet without a delay
-    odd_slack: I4
+    reads: I4  # of integers and floats: the registers that it reads (operand_collector.ONE),
+    again: I4  # … and of a product of 64 bits those of its second half
+    even_behind: I8  # of a request to shared memory: how many it reads of even numbers in each cycle behind its issue,
+    odd_behind: I8  # … and of odd ones
+    newer: I4  # how many instructions before it one of two results of one bank comes from that it reads; 0: none does,
+    older: I4  # … and the other one
     alone: I4  # whether the sub-core issues nothing in the cycle before
     others: I4  # mask of the pipes that it holds besides its own (or REQUESTS),
     blocks: I4  # … and for how many cycles
@@ -141,7 +143,6 @@ class Multiprocessor(NamedTuple):
     pipes: npt.NDArray[np.int64]  # (sub-core, PIPES): the cycle until which each pipe is held
     ahead: npt.NDArray[np.int64]  # (warp, BEHIND_BARRIER): when what stands behind the barrier that it waits at issued
     wide: npt.NDArray[np.int64]  # (sub-core, 2): register_reads.WARP …
-    halves: npt.NDArray[np.int64]  # by sub-core: which half of the multipliers was used last, FMA or HEAVY
     latest: npt.NDArray[np.int64]  # by sub-core: the cycle in which it issued last
     turns: npt.NDArray[np.int64]  # (sub-core, 3): turns.SEEN …
     unseen: npt.NDArray[np.int64]  # (sub-core, RING, 3): what the choice of a warp does not see yet: the cycle from
@@ -149,7 +150,8 @@ class Multiprocessor(NamedTuple):
     asked: npt.NDArray[np.int64]  # by sub-core: when it issued its last request to global memory,
     reading: npt.NDArray[np.int64]  # … and for how many cycles that reads registers, every other one
     held: npt.NDArray[np.int64]  # by sub-core: the cycle until which it issues nothing, since registers come late
-    banks: npt.NDArray[np.int64]  # (sub-core, 2): … and each bank of registers, of even and of odd numbers
+    recent: npt.NDArray[np.int64]  # (warp, register_reads.RECENT): when its last instructions read, by their numbers
+    collectors: npt.NDArray[np.int64]  # (sub-core, 11): operand_collector.FROZEN …
     caches: InstructionCaches
     constants: ConstantCaches
     busy: npt.NDArray[np.int64]  # (sub-core, PIPES + 1): cycles that each pipe was held; last: instructions issued

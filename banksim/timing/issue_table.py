@@ -14,6 +14,7 @@ from banksim.timing.constant_caches import note_constant
 from banksim.timing.control_fields import control
 from banksim.timing.global_memory import ATOMIC, CACHED, NEAR, PAST, REDUCED, STORED
 from banksim.timing.issue_records import CODE
+from banksim.timing.source_registers import WIDE, fresh_results, reads, reads_behind, registers, slots
 
 PLAIN, VARIABLE, MEMORY, FENCE, BARRIER, SLEEP = range(6)
 """Kinds of instructions, by what issuing one does. PLAIN only counts its stall cycles; VARIABLE releases a scoreboard
@@ -47,8 +48,8 @@ class Unit(NamedTuple):
 
 
 ALU, FMA, HEAVY, PAIR, XU, DOUBLE, TENSOR, UNIFORM, SYSTEM = range(9)
-"""The pipes of a sub-core. FMA and HEAVY: the halves of the multipliers; integers use HEAVY only, floats take that half
-which was not used last, pairs of halves both, but HFMA2.MMA has a pipe of its own, PAIR. SYSTEM: the way to a shared
+"""The pipes of a sub-core. FMA and HEAVY: the halves of the multipliers; integers use HEAVY only, floats also
+where FMA is held, pairs of halves both, but HFMA2.MMA has a pipe of its own, PAIR. SYSTEM: the way to a shared
 unit."""
 BOTH = 1 << FMA
 """`others` of what takes both halves of the multipliers,"""
@@ -91,7 +92,7 @@ _TABLE = {
     "F2F.F32.F64 F2I.F64 I2F.F64 F2I.U64 I2F.U64 F2I.S64 I2F.S64": Unit(XU, 9, 18),
     "FRND.F64": Unit(XU, 9, 19),
     "DADD DMUL DFMA DSETP": Unit(DOUBLE, 2, 8),
-    "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33),
+    "HMMA IMMA HMMA.1688.F32.TF32": Unit(TENSOR, 6, 33, blocks=6, others=REQUESTS),
     "HMMA.1688 HMMA.1684 IMMA.16816": Unit(TENSOR, 4, 33),
     "DMMA": Unit(TENSOR, 16, 26),
     "LDC": Unit(SYSTEM, 1, 28, CONSTANTS, each=8, ahead=8),
@@ -123,9 +124,9 @@ UNITS = {name: unit for names, unit in _TABLE.items() for name in names.split()}
 """Measured on one H200: tests/data/hardware/timing/latency.npz; IMAD.HI and IMAD.WIDE
 tests/data/timing/h200_multipliers.npz; pairs of halves and VIMNMX3 h200_uniform.npz there; LDC, ULDC, S2R, S2UR, MATCH
 and REDUX of many warps h200_prologues.npz, S2UR's latency h200_sequences.npz, B2R and BAR.RED h200_reductions.npz,
-BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz; MEMBAR.ALL.GPU
-tests/data/hardware/timing/clusters.npz; BSYNC on one H100: tests/data/timing/h100_code.json, YIELD of several warps:
-h200_loops.npz there; `each`, and WARPSYNC: h200_parts.npz."""
+BAR.ARV and F2F.F64.F32 h200_arrivals.npz, how long before BAR the next may follow h200_begins.npz; how long HMMA keeps
+requests waiting h200_collector.npz there; MEMBAR.ALL.GPU tests/data/hardware/timing/clusters.npz; BSYNC on one H100:
+tests/data/timing/h100_code.json, YIELD of several warps: h200_loops.npz there; `each`, and WARPSYNC: h200_parts.npz."""
 ANYTHING_ELSE = Unit(SYSTEM, 2, 23)
 EACH_REGISTER = 2
 """Cycles for which a register that a memory instruction reads holds the sub-core's way to the queue (LATENCY)."""
@@ -152,13 +153,16 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
     """One row of dtype CODE for each instruction, in order."""
     table = np.zeros(len(kernel.instructions), CODE)
     kept: dict[bool, dict[int, int]] = {False: {}, True: {}}  # … of doubles apart (LATENCY)
-    for row, i in zip(table, kernel.instructions, strict=True):
+    written: dict[int, int] = {}  # by register: the number of the last instruction that writes it
+    for n, (row, i) in enumerate(zip(table, kernel.instructions, strict=True)):
         c = control(i)
         sources, wide = slots(i), unit(i).pipe == DOUBLE
         if kind(i) == PLAIN and unit(i).pipe in (ALU, FMA, HEAVY, PAIR, DOUBLE):
             fresh = {slot: n for slot, n in sources.items() if kept[wide].get(slot) != n}
-            row["even"], row["odd"] = reads(i, fresh)
-            row["even_slack"], row["odd_slack"] = (slack(fresh, parity) for parity in (0, 1))
+            row["reads"], row["again"] = reads(i, sources, fresh, wide)
+            row["newer"], row["older"] = fresh_results(n, fresh, written)
+            if i.operands and i.operands[0].kind == "R":
+                written[i.operands[0].number] = n
         kept[wide] = {slot: number for slot, number in sources.items() if c.reuse >> slot & 1}
         row["stall"], row["wait"], row["yields"] = max(c.stall, 1 + (c.stall == 1 and c.yields)), c.wait, c.yields
         row["write"] = -1 if c.write is None else c.write
@@ -176,6 +180,7 @@ def code_table(kernel: Kernel) -> npt.NDArray[np.void]:
             row["returns"] = c.write is not None or i.name == "S2R" or (loads and i.name != "LDGSTS")
             row["far"] = reaches(i)
             row["apart"] = max(EACH_REGISTER * registers(i), 1)
+            row["even_behind"], row["odd_behind"] = reads_behind(i)
             row["parts"] = THREADS if i.name == "S2R" else 1
             row["cost"] = 1 if not row["far"] else max(width(i) // 4, 1) if loads else 0
             asked = asks(i)
@@ -285,50 +290,6 @@ def behind(i: Instruction) -> int:
     if i.name == "UCGABAR_WAIT":
         return asynchronous.AWAITS_CLUSTER
     return asynchronous.ARRIVES if i.name in ("STAS", "REDAS") else asynchronous.NOTHING
-
-
-def slots(i: Instruction) -> dict[int, int]:
-    """The registers that an instruction reads, by the place of the operand among its sources."""
-    operands = [o for o in i.operands if o.kind not in ("P", "UP")]
-    if i.operands and i.operands[0].kind in ("R", "UR"):
-        operands = operands[1:]
-    return {slot: o.number for slot, o in enumerate(operands[:3]) if o.kind == "R" and not o.is_zero}
-
-
-WIDE = "IMAD.WIDE", "IMAD.HI"
-ADDEND = 2
-"""Its place among the sources of a multiplication."""
-
-
-def slack(sources: dict[int, int], parity: int) -> int:
-    """How many cycles a bank of registers may be busy yet without delaying an instruction that reads of it."""
-    of_bank = {number for number in sources.values() if number & 1 == parity}
-    addend = ADDEND in sources and sources[ADDEND] & 1 == parity
-    return 2 if len(of_bank) == 1 else 1 if len(of_bank) == 2 and not addend else 0
-
-
-def reads(i: Instruction, sources: dict[int, int]) -> tuple[int, int]:
-    """How many registers of even and of odd numbers an instruction reads. A product of 64 bits is made in two halves:
-    each reads both factors, and its half of the addend. A double takes both banks (tests/data/timing/h200_parts.npz,
-    h200_uniform.npz there)."""
-    if i.opcode.startswith(WIDE):
-        factors, addend = {number for slot, number in sources.items() if slot != ADDEND}, int(ADDEND in sources)
-        odd = sum(number & 1 for number in factors)
-        return 2 * (len(factors) - odd) + addend, 2 * odd + addend
-    numbers = set(sources.values())
-    odd = sum(number & 1 for number in numbers)
-    return (len(numbers),) * 2 if unit(i).pipe == DOUBLE else (len(numbers) - odd, odd)
-
-
-def registers(i: Instruction) -> int:
-    """How many registers a memory instruction reads: of its addresses, and of what it stores, adds or exchanges."""
-    addresses = [part for o in i.operands if o.kind == "memory" for part in o.parts if part.kind == "R"]
-    count = sum(1 + part.text.endswith(".64") for part in addresses if not part.is_zero)
-    places = [n for n, o in enumerate(i.operands) if o.kind == "memory"]
-    written = 0 if places else next(n for n, o in enumerate(i.operands) if o.kind == "R") + 1
-    data = [o for o in i.operands[places[-1] + 1 if places else written :] if o.kind == "R" and not o.is_zero]
-    wide = i.name == "STSM" and next((int(m) for m in ("2", "4") if m in i.modifiers), 1)
-    return count + sum(wide or max(width(i) // 4, 1) for _ in data)
 
 
 def reaches(i: Instruction) -> int:

@@ -26,7 +26,9 @@ from banksim.timing.control_fields import SCOREBOARDS
 from banksim.timing.global_memory import GlobalMemory
 from banksim.timing.instruction_caches import SUB_CORES, new_caches
 from banksim.timing.issue_table import PIPES, code_table
+from banksim.timing.operand_collector import LATCHES, SOURCES
 from banksim.timing.published_pipes import at_published_rates
+from banksim.timing.register_reads import RECENT
 from banksim.timing.room import Room, cores_of_warps, slots_for
 from banksim.timing.scoreboards import Waiting, new_waiting
 from banksim.timing.spent_cycles import TimedBlock
@@ -117,14 +119,14 @@ class One:
             pipes=np.zeros((SUB_CORES, len(PIPES)), np.int64),
             ahead=np.zeros((slots, issue_records.BEHIND_BARRIER), np.int64),
             wide=np.full((SUB_CORES, 2), -100, np.int64),
-            halves=np.zeros(SUB_CORES, np.int64),
             latest=np.full(SUB_CORES, -100, np.int64),
             turns=np.zeros((SUB_CORES, 3), np.int64),
             unseen=np.zeros((SUB_CORES, issue_records.RING, 3), np.int64),
             asked=np.full(SUB_CORES, -100, np.int64),
             reading=np.zeros(SUB_CORES, np.int64),
             held=np.zeros(SUB_CORES, np.int64),
-            banks=np.zeros((SUB_CORES, 2), np.int64),
+            recent=np.full((slots, RECENT), -100, np.int64),
+            collectors=np.zeros((SUB_CORES, LATCHES + 2 * SOURCES), np.int64),
             caches=new_caches(len(launch.kernel.instructions), numbers, code_kept),
             constants=new_constants(launch, numbers),
             busy=np.zeros((SUB_CORES, len(PIPES) + 1), np.int64),

@@ -1,51 +1,68 @@
-"""When registers are read: from two banks, in pairs, and by memory instructions behind their issue.
+"""When registers are read: of integers and floats by the operand collector, of memory instructions behind their issue.
 
 Found by measuring one H200. A product of 64 bits is made in two halves; where that of another warp comes between them,
-both warps go on later [h200_sequences]. A memory instruction reads the registers of its address, and of what it stores,
-in every other cycle behind its issue, in which others of its sub-core that read any do not issue [h200_stores,
-h200_hits].
+both warps go on later [h200_sequences]. A request to global memory reads the registers of its address, and of what it
+stores, in every other cycle behind its issue, in which others of its sub-core that read any do not issue [h200_stores,
+h200_hits]. A store to shared memory and a shuffle take cycles of the banks of theirs [h200_requests]. Results of
+which two of one bank are needed at once come later if both are fresh [h200_collector].
 """
 
 from banksim.system.compiled_types import Integer
 from banksim.system.jit import inlined
 from banksim.timing.global_memory import STORED
 from banksim.timing.issue_records import IssueRow, Multiprocessor
+from banksim.timing.operand_collector import FROZEN, collect, reserve
 from banksim.timing.scoreboards import Waiting
 
 WARP, SINCE = range(2)
 """`Multiprocessor.wide`: the warp of a sub-core that issued the last product of 64 bits, and when."""
 STORED_LATER = 2
 """Cycles for which a store reads registers beyond those that it holds its sub-core's way to the queue."""
+HALVES = 2
+"""Cycles from the first half of a product of 64 bits to the second."""
+RECENT = 8
+"""Of how many of its last instructions a warp's issue is known."""
+OLDER, SETTLED = 6, 8
+"""Where an instruction needs two results that are fresh of registers of one bank (the older one no older than OLDER
+cycles, the other one younger), it waits until the older one is as old as SETTLED."""
 
 
 @inlined
-def read(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> Integer:
-    """Hold the banks for the registers of an instruction that issues at cycle t. Returns for how many cycles it keeps
-    its sub-core from going on: until the banks give all of them within their window."""
-    even = sm.banks[core, 0] - t - row.even_slack
-    odd = sm.banks[core, 1] - t - row.odd_slack
-    late: Integer = max(even if row.even else 0, odd if row.odd else 0)
-    late = max(late, 0)
-    if row.even:
-        sm.banks[core, 0] = max(sm.banks[core, 0], t + late) + row.even
-    if row.odd:
-        sm.banks[core, 1] = max(sm.banks[core, 1], t + late) + row.odd
+def read(sm: Multiprocessor, row: IssueRow, w: Integer, i: Integer, t: Integer) -> Integer:
+    """Read the registers of instruction i, which warp w issues at cycle t. Returns for how many cycles its sub-core
+    stands still meanwhile."""
+    core = sm.warps[w].core
+    late: Integer = 0
+    if row.reads:
+        late = collect(sm, core, row.reads, t - sm.collectors[core, FROZEN])
+        if row.again:
+            late += collect(sm, core, row.again, t + late + HALVES - sm.collectors[core, FROZEN])
+    if row.newer:
+        newer = t + late - sm.recent[w, (i - row.newer) % RECENT]
+        older = t + late - sm.recent[w, (i - row.older) % RECENT]
+        if newer < OLDER and older <= OLDER:
+            late += SETTLED - older
+            sm.collectors[core, FROZEN] += SETTLED - older
+    sm.recent[w, i % RECENT] = t + late
     return late
 
 
 @inlined
 def read_behind(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> None:
-    """Note which registers a request to global memory that issues at cycle t reads later."""
-    sm.asked[core], sm.reading[core] = t, row.apart
-    if row.far == STORED:
-        sm.reading[core] += STORED_LATER
+    """Have a memory instruction that issues at cycle t read its registers later."""
+    if row.far:
+        sm.asked[core], sm.reading[core] = t, row.apart
+        if row.far == STORED:
+            sm.reading[core] += STORED_LATER
+        return
+    reserve(sm, core, row.even_behind, row.odd_behind, t)
 
 
 @inlined
 def readable(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> bool:
-    """Whether an instruction may read its registers at cycle t, for what memory instructions read."""
+    """Whether an instruction may read its registers at cycle t, for what requests to global memory read."""
     since = t - sm.asked[core]
-    return not ((row.even or row.odd) and 0 < since <= sm.reading[core] and since & 1 == 0)
+    return not (row.reads and 0 < since <= sm.reading[core] and since & 1 == 0)
 
 
 @inlined

@@ -78,9 +78,9 @@ def executes(row: IssueRow, record: Warp) -> bool:
 
 
 @inlined
-def pipe_of(sm: Multiprocessor, core: Integer, row: IssueRow) -> Integer:
-    """The pipe that an instruction would hold if it issued now."""
-    return row.pipe if row.pipe != FMA or sm.halves[core] != FMA else np.int32(HEAVY)
+def pipe_of(sm: Multiprocessor, core: Integer, row: IssueRow, t: Integer) -> Integer:
+    """The pipe that an instruction would hold if it issued at cycle t."""
+    return row.pipe if row.pipe != FMA or sm.pipes[core, FMA] <= t else np.int32(HEAVY)
 
 
 @inlined
@@ -144,7 +144,7 @@ def may_issue(sm: Multiprocessor, waiting: Waiting, f: Numbers, w: Integer, plac
     if row.behind == MULTIPLIES and sm.pipes[warp.core, TENSOR] > t + AHEAD * row.interval:
         waiting.wake[w] = sm.pipes[warp.core, TENSOR] - AHEAD * row.interval
         return False
-    if row.pipe >= 0 and sm.pipes[warp.core, pipe_of(sm, warp.core, row)] > t:
+    if row.pipe >= 0 and sm.pipes[warp.core, pipe_of(sm, warp.core, row, t)] > t:
         waiting.wake[w] = t + 1 if row.pipe == FMA else sm.pipes[warp.core, row.pipe]
         return False
     if row.others == BOTH and sm.pipes[warp.core, FMA] > t:

@@ -16,7 +16,8 @@ from banksim.kernels.kernel import BYTES, Instruction, Operand
 from banksim.system.bundles import Words
 from banksim.timing.instruction_caches import AHEAD, LINE, InstructionCaches, fetched, new_caches, turn
 from banksim.timing.issue_table import code_table
-from banksim.timing.register_reads import read
+from banksim.timing.operand_collector import LATCHES, SOURCES
+from banksim.timing.register_reads import RECENT, read
 from helpers.places import DATA
 
 NUMBERS = H200.numbers()
@@ -127,12 +128,14 @@ def test_registers_of_one_bank_are_read_one_after_the_other(sequence: list[Any],
     """Each of the two banks, of even and odd numbers, gives a register a cycle; an instruction reads within three."""
     code = [instruction(*one, n) for n, one in enumerate(sequence * 80)]
     kernel: Any = SimpleNamespace(instructions=code)
-    sm: Any = SimpleNamespace(banks=np.zeros((4, 2), np.int64), pipes=np.zeros(16, np.int64))
+    warp = SimpleNamespace(core=0)
+    collectors, recent = np.zeros((4, LATCHES + 2 * SOURCES), np.int64), np.full((1, RECENT), -RECENT)
+    sm: Any = SimpleNamespace(collectors=collectors, recent=recent, warps=[warp], pipes=np.zeros(16, np.int64))
     t = 0
-    for row in code_table(kernel):
+    for n, row in enumerate(code_table(kernel)):
         t = max(t, int(sm.pipes[row["pipe"]]))
-        late = int(read(sm, 0, RowOf(row), t))
-        sm.pipes[row["pipe"]] = t + row["interval"]
+        late = int(read(sm, RowOf(row), 0, n, t))
+        sm.pipes[row["pipe"]] = t + late + row["interval"]
         t += int(row["stall"]) + late
     assert t / len(code) == pytest.approx(measured, rel=0.03)
 
@@ -141,8 +144,8 @@ class RowOf:
     """A row of the table as compiled code sees it."""
 
     def __init__(self, row: np.void) -> None:
-        self.even, self.odd = int(row["even"]), int(row["odd"])
-        self.even_slack, self.odd_slack = int(row["even_slack"]), int(row["odd_slack"])
+        self.reads, self.again = int(row["reads"]), int(row["again"])
+        self.newer, self.older = int(row["newer"]), int(row["older"])
 
 
 def test_convergence_takes_as_long_where_no_thread_has_left() -> None:

@@ -29,12 +29,6 @@ def stores(kernel: str, blocks: int, warps: int, *numbers: int) -> float:
     return microseconds(kernel, blocks, 32 * warps, *arrays, *map(np.uint32, numbers))
 
 
-TURNS = pytest.mark.xfail(
-    strict=True,
-    reason="6 % too short since the warp that has issued least goes first: more bytes leave with their line",
-)
-
-
 @pytest.mark.parametrize(
     ("kernel", "stride", "blocks", "warps", "within"),
     [
@@ -51,7 +45,7 @@ TURNS = pytest.mark.xfail(
         ("words2", 8, 1056, 8, 0.05), ("words4", 8, 1056, 8, 0.05), ("words8", 8, 1056, 8, 0.05),
         ("words16", 16, 1056, 8, 0.03), ("words32", 32, 1056, 8, 0.05), ("words8", 8, 132, 8, 0.085),
         # bytes of a word
-        pytest.param("bytes4", 1, 1, 8, 0.045, marks=TURNS), ("bytes4", 8, 1, 1, 0.01), ("bytes4", 8, 1, 8, 0.01),
+        ("bytes4", 1, 1, 8, 0.045), ("bytes4", 8, 1, 1, 0.01), ("bytes4", 8, 1, 8, 0.01),
     ],
 )  # fmt: skip
 def test_words_join_those_of_their_line_that_wait(

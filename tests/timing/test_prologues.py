@@ -18,7 +18,7 @@ TAKEN = {
     # two kinds that one unit serves: constants, special registers of blocks, REDUX and MATCH; those of threads
     "ldc_ux": 0.05, "uclk_ldc": 0.06, "redux_ldc": 0.06, "match_ldc": 0.06, "lane_tidx": 0.02, "lt_tidx": 0.02,
     # two kinds that two units serve at the same time
-    "ldc_tidx": 0.1, "tidx_rx": 0.12, "lt_ldc": 0.135,
+    "ldc_tidx": 0.1, "tidx_rx": 0.16, "lt_ldc": 0.17,
     # what kernels begin with: of three dimensions, and a sum of two arrays
     "cube": 0.09, "cube_s1": 0.13, "add": 0.06, "ldc_tidx_uldc2": 0.09,
 }  # fmt: skip

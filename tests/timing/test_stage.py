@@ -40,7 +40,7 @@ def test_requests_alone(near: str) -> None:
         ("LD_LINE", 0.015), ("LD_WORD", 0.02), ("LD_OFF", 0.02), ("PAST_LINE", 0.01), ("LD_HALVES", 0.02),
         ("LD_BYTES", 0.03),
         # what is stored to global memory
-        ("ST_LINE", 0.045), ("ST_WORD", 0.035), ("ST_BYTES", 0.045),
+        ("ST_LINE", 0.045), ("ST_WORD", 0.037), ("ST_BYTES", 0.045),
         # special registers of threads and blocks, and shuffles
         ("TID", 0.01), ("CTAID", 0.01), ("SHUFFLE", 0.02),
     ],
