@@ -28,12 +28,6 @@ MOST = 15
 
 
 @inlined
-def fills(one: Integer, latch: Integer) -> Integer:
-    """Whether a register that is read fills a latch."""
-    return one >> PLACES + latch % SOURCES & one >> latch // SOURCES & 1
-
-
-@inlined
 def room(taken: Integer, more: Integer, at: Integer) -> bool:
     """Whether a bank can be read once more in a cycle."""
     each = (1 << COUNT) - 1
@@ -49,16 +43,25 @@ def collect(sm: Multiprocessor, core: Integer, reads: Integer, now: Integer) -> 
     now = max(now, collector[SINCE])  # behind the second half of a product of 64 bits
     passed = COUNT * min(now - collector[SINCE], MOST)
     even, odd, more = collector[READS] >> passed, collector[READS + 1] >> passed, collector[READS + 2] >> passed
+    begins: Integer = 0  # of each register the first cycle, from one on, in two bits
+    for n in range(SOURCES):
+        one = reads >> ONE * n & (1 << ONE) - 1
+        first: Integer = 0
+        for source in range(SOURCES if one else 0):
+            if one >> PLACES + source & 1:
+                if one & EVEN_BANK:
+                    first = max(first, collector[LATCHES + source] + WINDOW - now)
+                    collector[LATCHES + source] = now
+                if one & ODD_BANK:
+                    first = max(first, collector[LATCHES + SOURCES + source] + WINDOW - now)
+                    collector[LATCHES + SOURCES + source] = now
+        if one and not one & KEPT:
+            begins |= (min(first, WINDOW - 1) + 1) << 2 * n
     late: Integer = 0
-    for begins in range(WINDOW):
+    for begin in range(WINDOW if begins else 0):
         for n in range(SOURCES):
-            one = reads >> ONE * n & (1 << ONE) - 1
-            first: Integer = 0
-            for latch in range(2 * SOURCES):
-                if fills(one, latch):
-                    first = max(first, collector[LATCHES + latch] + WINDOW - now)
-            if one and not one & KEPT and min(first, WINDOW - 1) == begins:
-                at: Integer = begins
+            if begins >> 2 * n & 3 == begin + 1:
+                one, at = reads >> ONE * n, begin
                 while at < WINDOW and not (
                     (one & EVEN_BANK == 0 or room(even, more, at)) and (one & ODD_BANK == 0 or room(odd, more, at))
                 ):
@@ -68,10 +71,6 @@ def collect(sm: Multiprocessor, core: Integer, reads: Integer, now: Integer) -> 
                     more += 1 << COUNT * at
                 even += (one & EVEN_BANK) << COUNT * at
                 odd += (one >> 1 & 1) << COUNT * at
-    for n in range(SOURCES):
-        for latch in range(2 * SOURCES):
-            if fills(reads >> ONE * n, latch):
-                collector[LATCHES + latch] = now
     collector[SINCE], collector[READS], collector[READS + 1], collector[READS + 2] = now, even, odd, more
     collector[FROZEN] += late
     return late

@@ -21,7 +21,7 @@ STORED_LATER = 2
 HALVES = 2
 """Cycles from the first half of a product of 64 bits to the second."""
 RECENT = 8
-"""Of how many of its last instructions a warp's issue is known."""
+"""Of how many of its last instructions a warp's issue is known: a power of two."""
 OLDER, SETTLED = 6, 8
 """Where an instruction needs two results that are fresh of registers of one bank (the older one no older than OLDER
 cycles, the other one younger), it waits until the older one is as old as SETTLED."""
@@ -38,12 +38,12 @@ def read(sm: Multiprocessor, row: IssueRow, w: Integer, i: Integer, t: Integer) 
         if row.again:
             late += collect(sm, core, row.again, t + late + HALVES - sm.collectors[core, FROZEN])
     if row.newer:
-        newer = t + late - sm.recent[w, (i - row.newer) % RECENT]
-        older = t + late - sm.recent[w, (i - row.older) % RECENT]
+        newer = t + late - sm.recent[w, i - row.newer & RECENT - 1]
+        older = t + late - sm.recent[w, i - row.older & RECENT - 1]
         if newer < OLDER and older <= OLDER:
             late += SETTLED - older
             sm.collectors[core, FROZEN] += SETTLED - older
-    sm.recent[w, i % RECENT] = t + late
+    sm.recent[w, i & RECENT - 1] = t + late
     return late
 
 
