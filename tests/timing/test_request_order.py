@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode
+from banksim.kernels.cubin import decode, decode_ahead
 from banksim.kernels.kernel import Kernel
 from helpers.recordings import clocked, written_over
 
@@ -27,11 +27,21 @@ def arrays() -> dict[str, np.ndarray]:
     return clocked(FILE)[0]
 
 
+def code(name: str) -> bytes:
+    """The machine code that ran: the sequence was written into one kernel's."""
+    found = arrays()
+    return written_over(found["cubin"], int(found["begin"]), found["bodies"][found["names"].tolist().index(name)])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded() -> None:
+    """The kernels of all tests, with one start of nvdisasm."""
+    decode_ahead(map(code, arrays()["names"].tolist()))
+
+
 @cache
 def kernel(name: str) -> Kernel:
-    found = arrays()
-    body = found["bodies"][found["names"].tolist().index(name)]
-    return decode(written_over(found["cubin"], int(found["begin"]), body))["k"]
+    return decode(code(name))["k"]
 
 
 def simulated(name: str, active: int, other: int, rounds: int) -> np.ndarray:
