@@ -89,7 +89,7 @@ H200 = Figures(
         **measured(PENDING, l1_lacks=1),
         **measured(MEMORY, l2=277, l2_farthest=18, l2_atomic=400, l2_ahead=100, l2_buffer=900),
         **measured(MERGES, l2_places=31, l2_under_way=500),
-        **measured(BEYOND_L2, late=0, fetched=0, written=0, others=0, drain=480, copies_later=0, copies_read=0),
+        **measured(BEYOND_L2, late=0, fetched=0, written=0, others=0, drain=0, copies_later=0, copies_read=0),
         **measured(STAMPS, first=24, first_warp=3, replace=300),
         **measured(GRIDS, apart_blocks=160),
         **measured(BEHIND, arrive=14, signal=20, bulk=7, bulk_row=1, bulk_row_out=2, bulk_out=64, product=10),

@@ -35,14 +35,26 @@ def room(taken: Integer, more: Integer, at: Integer) -> bool:
 
 
 @inlined
-def collect(sm: Multiprocessor, core: Integer, reads: Integer, now: Integer) -> Integer:
-    """Read the registers of an instruction that comes at `now`: each in the first cycle in which its bank is free, but
-    not before an earlier instruction has taken what the same latch of that bank holds. Where none is left in the
-    window, the collector stands still in the last one, and each bank is read once more. Returns for how many cycles."""
+def come_to(sm: Multiprocessor, core: Integer, t: Integer) -> Integer:
+    """Have the reads of banks counted from cycle t of the clock on. Returns the collector's time then, which is no
+    earlier than that of the second half of a product of 64 bits."""
     collector = sm.collectors[core]
-    now = max(now, collector[SINCE])  # behind the second half of a product of 64 bits
+    now: Integer = max(t - collector[FROZEN], collector[SINCE])
     passed = COUNT * min(now - collector[SINCE], MOST)
-    even, odd, more = collector[READS] >> passed, collector[READS + 1] >> passed, collector[READS + 2] >> passed
+    for n in range(READS, LATCHES):
+        collector[n] >>= passed
+    collector[SINCE] = now
+    return now
+
+
+@inlined
+def collect(sm: Multiprocessor, core: Integer, reads: Integer, t: Integer) -> Integer:
+    """Read the registers of an instruction that comes at cycle t of the clock: each in the first cycle in which its
+    bank is free, but not before an earlier instruction has taken what the same latch of that bank holds. Where none is
+    left in the window, the collector stands still in the last one, and each bank is read once more. Returns for how
+    many cycles."""
+    now, collector = come_to(sm, core, t), sm.collectors[core]
+    even, odd, more = collector[READS], collector[READS + 1], collector[READS + 2]
     begins: Integer = 0  # of each register the first cycle, from one on, in two bits
     for n in range(SOURCES):
         one = reads >> ONE * n & (1 << ONE) - 1
@@ -71,7 +83,7 @@ def collect(sm: Multiprocessor, core: Integer, reads: Integer, now: Integer) -> 
                     more += 1 << COUNT * at
                 even += (one & EVEN_BANK) << COUNT * at
                 odd += (one >> 1 & 1) << COUNT * at
-    collector[SINCE], collector[READS], collector[READS + 1], collector[READS + 2] = now, even, odd, more
+    collector[READS], collector[READS + 1], collector[READS + 2] = even, odd, more
     collector[FROZEN] += late
     return late
 
@@ -79,10 +91,6 @@ def collect(sm: Multiprocessor, core: Integer, reads: Integer, now: Integer) -> 
 @inlined
 def reserve(sm: Multiprocessor, core: Integer, even: Integer, odd: Integer, t: Integer) -> None:
     """Have banks read in cycles behind cycle t, of the clock, which are counted as in `collectors`."""
-    collector = sm.collectors[core]
-    now = max(t - collector[FROZEN], collector[SINCE])
-    passed = COUNT * min(now - collector[SINCE], MOST)
-    collector[READS] = (collector[READS] >> passed) + even
-    collector[READS + 1] = (collector[READS + 1] >> passed) + odd
-    collector[READS + 2] >>= passed
-    collector[SINCE] = now
+    come_to(sm, core, t)
+    sm.collectors[core, READS] += even
+    sm.collectors[core, READS + 1] += odd

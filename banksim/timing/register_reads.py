@@ -34,9 +34,9 @@ def read(sm: Multiprocessor, row: IssueRow, w: Integer, i: Integer, t: Integer) 
     core = sm.warps[w].core
     late: Integer = 0
     if row.reads:
-        late = collect(sm, core, row.reads, t - sm.collectors[core, FROZEN])
+        late = collect(sm, core, row.reads, t)
         if row.again:
-            late += collect(sm, core, row.again, t + late + HALVES - sm.collectors[core, FROZEN])
+            late += collect(sm, core, row.again, t + late + HALVES)
     if row.newer:
         newer = t + late - sm.recent[w, i - row.newer & RECENT - 1]
         older = t + late - sm.recent[w, i - row.older & RECENT - 1]

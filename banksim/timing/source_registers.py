@@ -1,6 +1,6 @@
 """Which registers an instruction reads: by the places of its sources, the banks and their cycles, and whose results."""
 
-from banksim.kernels.kernel import Instruction
+from banksim.kernels.kernel import Instruction, Operand
 from banksim.machine.operations.loads_and_stores import width
 from banksim.timing.operand_collector import COUNT, EVEN_BANK, KEPT, ODD_BANK, ONE, PLACES
 from banksim.timing.register_reads import RECENT
@@ -48,11 +48,19 @@ def fresh_results(n: int, sources: dict[int, int], written: dict[int, int]) -> t
     return 0, 0
 
 
+def of_memory(i: Instruction) -> tuple[list[Operand], list[Operand]]:
+    """The operands in registers of a memory instruction: those of its addresses, and what it stores, adds, exchanges or
+    shuffles."""
+    addresses = [part for o in i.operands if o.kind == "memory" for part in o.parts if part.kind == "R"]
+    places = [n for n, o in enumerate(i.operands) if o.kind == "memory"]
+    written = 0 if places else next(n for n, o in enumerate(i.operands) if o.kind == "R") + 1
+    data = i.operands[places[-1] + 1 if places else written :]
+    return [part for part in addresses if not part.is_zero], [o for o in data if o.kind == "R" and not o.is_zero]
+
+
 READ_BEHIND = "STS", "SHFL"
 """What reads its registers in the banks' cycles, behind its issue: so measured (h200_requests.npz). The address of a
 load takes none. Of what goes to global memory see register_reads.readable."""
-RESULTS = {"SHFL": 2}
-"""How many operands stand before its sources."""
 FIRST_READ, BETWEEN_READS = 4, 2
 """Cycles from its issue until it reads the first of them, and between them."""
 
@@ -62,21 +70,15 @@ def reads_behind(i: Instruction) -> tuple[int, int]:
     first those of its data, then that of its address."""
     behind = [0, 0]
     if i.name in READ_BEHIND:
-        data = [o for o in i.operands[RESULTS.get(i.name, 0) :] if o.kind == "R" and not o.is_zero]
+        addresses, data = of_memory(i)
         numbers = [o.number + k for o in data for k in range(max(width(i) // 4, 1))]
-        parts = [part for o in i.operands if o.kind == "memory" for part in o.parts]
-        numbers += [part.number for part in parts if part.kind == "R" and not part.is_zero]
-        for n, number in enumerate(numbers):
+        for n, number in enumerate([*numbers, *(part.number for part in addresses)]):
             behind[number & 1] += 1 << COUNT * (FIRST_READ + BETWEEN_READS * n)
     return behind[0], behind[1]
 
 
 def registers(i: Instruction) -> int:
     """How many registers a memory instruction reads: of its addresses, and of what it stores, adds or exchanges."""
-    addresses = [part for o in i.operands if o.kind == "memory" for part in o.parts if part.kind == "R"]
-    count = sum(1 + part.text.endswith(".64") for part in addresses if not part.is_zero)
-    places = [n for n, o in enumerate(i.operands) if o.kind == "memory"]
-    written = 0 if places else next(n for n, o in enumerate(i.operands) if o.kind == "R") + 1
-    data = [o for o in i.operands[places[-1] + 1 if places else written :] if o.kind == "R" and not o.is_zero]
+    addresses, data = of_memory(i)
     wide = i.name == "STSM" and next((int(m) for m in ("2", "4") if m in i.modifiers), 1)
-    return count + sum(wide or max(width(i) // 4, 1) for _ in data)
+    return sum(1 + part.text.endswith(".64") for part in addresses) + len(data) * (wide or max(width(i) // 4, 1))

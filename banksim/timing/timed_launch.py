@@ -180,8 +180,7 @@ def run_timed(
             for number, share in not_there(known.dram, all_of_it).items():
                 missing[number] = max(missing[number], share)
         recent = recent_of(launch.buffers)
-        unwritten = recent.unwritten(known.dram.lost) if recent else None
-        unwritten = {} if timing.cold else unwritten
+        unwritten = {} if timing.cold else recent.unwritten(known.dram.lost) if recent else None
         has = traffic(known.dram, all_of_it, lacks, missing, unwritten)
         known = known.behind_dram(has, bool(missing.any()))
         if missing.any():
