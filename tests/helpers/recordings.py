@@ -62,6 +62,24 @@ def written_over(cubin: np.ndarray, begin: int, body: np.ndarray) -> bytes:
     return bytes(code)
 
 
+def labels(file: str) -> list[str]:
+    """What tells the variants apart of a file that has one kernel's code, and what was written over a part of it."""
+    arrays, _ = clocked(file)
+    found: list[str] = arrays["labels" if "labels" in arrays else "names"].tolist()
+    return found
+
+
+def variant(file: str, label: str) -> bytes:
+    """The machine code that ran of one of these variants."""
+    arrays, _ = clocked(file)
+    return written_over(arrays["cubin"], int(arrays["begin"]), arrays["bodies"][labels(file).index(label)])
+
+
+def decode_variants(file: str, chosen: Collection[str] = ()) -> None:
+    """Have all variants, or those that are chosen, decoded with one start of nvdisasm."""
+    decode_ahead(variant(file, label) for label in chosen or labels(file))
+
+
 @functools.cache
 def numbers() -> np.ndarray:
     """Those with which the kernels ran that read the clock around passes."""

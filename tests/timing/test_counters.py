@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import counters
-from helpers.recordings import clocked, clocks_of
+from helpers.recordings import clocked, clocks_of, decode_variants
 
 BEGIN = pytest.mark.xfail(strict=True, reason="two or three more, or fewer: what counters hold at first differs")
 SHORT = pytest.mark.xfail(strict=True, reason="10 % too short: multiply-adds that yield with stall counts of 1")
@@ -41,7 +41,7 @@ BEGAN = [
 
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
-    counters.decode_all(FILE)
+    decode_variants(FILE)
 
 
 both, error = partial(counters.both, FILE), partial(counters.error, FILE)

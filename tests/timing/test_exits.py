@@ -11,36 +11,30 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, numbers, written_over
+from banksim.kernels.cubin import decode
+from helpers.recordings import clocked, decode_variants, numbers, variant
 
+FILE = "timing/h200_exits"
 PASSES = 4
 STORED = pytest.mark.xfail(
     strict=True, reason="as if nothing had been asked for: no simulated warp waits for its stores to global memory"
 )
 
 
-def code(label: str) -> bytes:
-    """The kernel that ran."""
-    arrays, _ = clocked("timing/h200_exits")
-    body = arrays["bodies"][arrays["labels"].tolist().index(label)]
-    return written_over(arrays["cubin"], int(arrays["begin"]), body)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
     """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(code(label) for label in clocked("timing/h200_exits")[0]["labels"].tolist())
+    decode_variants(FILE)
 
 
 @cache
 def waits(label: str) -> list[tuple[int, int]]:
     """Cycles from before the barrier until behind it in each pass, simulated and measured; in the last one the other
     warp exits, before that it waits at the barrier as well."""
-    arrays, _ = clocked("timing/h200_exits")
+    arrays, _ = clocked(FILE)
     clocks = np.zeros((PASSES, 32, 24), np.uint32)
     given = [clocks, np.resize(numbers(), 1 << 16), np.uint32(1), np.uint32(PASSES)]
-    banksim.run(decode(code(label))["body"], 1, 64, given, dynamic_shared=40960, timing=True)
+    banksim.run(decode(variant(FILE, label))["body"], 1, 64, given, dynamic_shared=40960, timing=True)
     waiting = clocks[:, 1].astype(int)
     measured = arrays["waits"][arrays["labels"].tolist().index(label)].tolist()
     return list(zip((waiting[:, 1] - waiting[:, 0]).tolist(), measured, strict=True))
@@ -88,7 +82,7 @@ def test_to_exit_takes_longer_than_to_come_to_a_barrier() -> None:
 def test_what_a_barrier_gives_comes_five_cycles_later_to_a_predicate(warps: int) -> None:
     """Behind `__syncthreads_or`, whichever warp comes first: to the cycle. Kernels that ask for a condition were issued
     five cycles early."""
-    arrays, kernels = clocked("timing/h200_exits")
+    arrays, kernels = clocked(FILE)
     clocks = np.zeros((PASSES, warps, 22), np.uint32)
     banksim.run(
         kernels["barriers"], 1, 32 * warps, [numbers(), np.zeros(1 << 16, np.float32), clocks, np.int32(1)],
@@ -108,13 +102,13 @@ BEHIND = {"bar_lds": "load", "bar_cpy": "load and store", "bar_lds_s": "load and
 def test_a_load_at_once_behind_a_barrier_comes_a_cycle_later(label: str, warps: int) -> None:
     """Such rows were 1.4 to 2.3 % too short, not those of stores, shuffles and what follows a branch. Eight warps that
     shuffle meet elsewhere than on the GPU: 1.3 % too long."""
-    arrays, _ = clocked("timing/h200_exits")
+    arrays, _ = clocked(FILE)
     taken = arrays["behind"]
     row = arrays["labels"].tolist().index(label)
     ((measured,),) = taken[np.all(taken[:, :2] == (row, warps), axis=1), 2:].tolist()
     clocks = np.zeros((PASSES, 32, 24), np.uint32)
     given = [clocks, np.resize(numbers(), 1 << 16), np.uint32((1 << warps) - 1), np.uint32(PASSES)]
-    banksim.run(decode(code(label))["body"], 1, 32 * warps, given, dynamic_shared=40960, timing=True)
+    banksim.run(decode(variant(FILE, label))["body"], 1, 32 * warps, given, dynamic_shared=40960, timing=True)
     read = clocks[-1, :warps].astype(int)
     read = read[:, : int(arrays["readings"][row])]
     within = 0.014 if label == "bar_shfl" else 0.012 if warps == 32 else 0.005

@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 
 from helpers import counters
+from helpers.recordings import decode_variants
 
 FILE = "timing/h200_pipes"
 TWO, FOUR, EIGHT = 0x11, 0x1111, 0x11111111
@@ -21,7 +22,7 @@ RHYTHM = pytest.mark.xfail(
 
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
-    counters.decode_all(FILE)
+    decode_variants(FILE)
 
 
 error = partial(counters.error, FILE)

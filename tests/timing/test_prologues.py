@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, written_over
+from banksim.kernels.cubin import decode
+from helpers.recordings import clocked, decode_variants, variant
 
+FILE = "timing/h200_prologues"
 WARPS = 1, 4, 8, 16, 32
 TAKEN = {
     # one kind: the unit that all sub-cores share takes two cycles for each; ULDC takes its turn to issue alone
@@ -29,25 +30,19 @@ LETS_OTHERS_PASS = 0.6
 
 @cache
 def arrays() -> dict[str, np.ndarray]:
-    return clocked("timing/h200_prologues")[0]
-
-
-def code(name: str) -> bytes:
-    """The kernel that ran. Half of its loop was written over."""
-    found = arrays()
-    return written_over(found["cubin"], int(found["begin"]), found["bodies"][found["names"].tolist().index(name)])
+    return clocked(FILE)[0]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
     """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(code(name) for name in TAKEN)
+    decode_variants(FILE, TAKEN)
 
 
 def simulated(name: str, warps: int, rounds: int) -> int:
     clocks, out = np.zeros((32, 2), np.uint32), np.zeros(1024, np.float32)
     given = [clocks, out, np.uint32(rounds), np.uint32((1 << warps) - 1)]
-    banksim.run(decode(code(name))["k10"], 1, 32 * warps, given, dynamic_shared=40 << 10, timing=True)
+    banksim.run(decode(variant(FILE, name))["k10"], 1, 32 * warps, given, dynamic_shared=40 << 10, timing=True)
     return int(clocks[:warps, 1].max()) - int(clocks[:warps, 0].min())
 
 

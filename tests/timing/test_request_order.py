@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode, decode_ahead
+from banksim.kernels.cubin import decode
 from banksim.kernels.kernel import Kernel
-from helpers.recordings import clocked, written_over
+from helpers.recordings import clocked, decode_variants, variant
 
 FILE = "timing/h200_requests"
 ALL, NONE, SOME, OTHERS = 0x11111111, 0, 0x01010101, 0x10101010
@@ -27,21 +27,15 @@ def arrays() -> dict[str, np.ndarray]:
     return clocked(FILE)[0]
 
 
-def code(name: str) -> bytes:
-    """The machine code that ran: the sequence was written into one kernel's."""
-    found = arrays()
-    return written_over(found["cubin"], int(found["begin"]), found["bodies"][found["names"].tolist().index(name)])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
     """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(map(code, arrays()["names"].tolist()))
+    decode_variants(FILE)
 
 
 @cache
 def kernel(name: str) -> Kernel:
-    return decode(code(name))["k"]
+    return decode(variant(FILE, name))["k"]
 
 
 def simulated(name: str, active: int, other: int, rounds: int) -> np.ndarray:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import banksim
-from banksim.kernels.cubin import decode, decode_ahead
-from helpers.recordings import clocked, written_over
+from banksim.kernels.cubin import decode
+from helpers.recordings import clocked, decode_variants, variant
 
+FILE = "timing/h200_uniform"
 TAKEN = [
     ("all_uiadd3", 1), ("all_uiadd3", 16), ("all_uimad", 8), ("all_ulea", 8), ("all_umov", 8),
     ("first_mixed", 12), ("first_two", 12), ("first_third", 8), ("u_lop3_u", 8), ("l_lop3_u", 8), ("l_mov_u", 8),
@@ -18,25 +19,19 @@ TAKEN = [
 ]  # fmt: skip
 
 
-def code(name: str) -> bytes:
-    """The kernel that ran. The loop's body was written into one kernel's code."""
-    arrays, _ = clocked("timing/h200_uniform")
-    return written_over(arrays["cubin"], int(arrays["begin"]), arrays["bodies"][arrays["names"].tolist().index(name)])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def decoded() -> None:
     """The kernels of all tests, with one start of nvdisasm."""
-    decode_ahead(code(name) for name, _ in TAKEN)
+    decode_variants(FILE, [name for name, _ in TAKEN])
 
 
 @cache
 def taken(name: str, warps: int) -> tuple[int, int]:
     """Cycles of so many warps, simulated and measured."""
-    arrays, _ = clocked("timing/h200_uniform")
+    arrays, _ = clocked(FILE)
     clocks, out = np.zeros((32, 2), np.uint32), np.zeros(1024, np.uint32)
     given = [clocks, out, *map(np.uint32, (8, 1, 2, 3, 4))]
-    banksim.run(decode(code(name))["uniform6"], 1, 32 * warps, given, timing=True)
+    banksim.run(decode(variant(FILE, name))["uniform6"], 1, 32 * warps, given, timing=True)
     rows = {(row[0], row[1]): row[2] for row in arrays["cycles"].tolist()}
     n = arrays["names"].tolist().index(name)
     return int(clocks[:warps, 1].max() - clocks[:warps, 0].min()), rows[n, warps]
